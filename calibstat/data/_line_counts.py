@@ -6,7 +6,7 @@ import csv
 import io
 from typing import Any
 
-BLOCK = 1 << 20
+BLOCK = 1 << 18  # as many bytes as pandas asks for at once, so that no block is copied
 LONGEST = 1 << 26
 TOO_LONG = f"line {{}} is longer than {LONGEST >> 20} MiB: it is no table, or a value in quotation marks does not end"
 
@@ -20,7 +20,7 @@ class CountedLines(io.RawIOBase):
 
     def __init__(self, stream: Any, delimiter: str, n_columns: int, line: int, start: bytes = b"") -> None:
         self._stream = stream
-        self._ready = memoryview(start)
+        self._ready = start
         self.counter = LineCounter(delimiter, n_columns, line)
         self.counter.feed(start)
 
@@ -28,16 +28,15 @@ class CountedLines(io.RawIOBase):
         """Return True: the stream can be read."""
         return True
 
-    def readinto(self, buffer: Any) -> int:
-        """Fill the buffer with the lines that are ready, and return how many bytes; 0 at the end."""
+    def read(self, size: int = -1) -> bytes:
+        """Return lines that are ready, up to so many bytes of them; none at the end."""
+        if size < 0:
+            return self.readall()
         if not self._ready:
-            block = self._stream.read(BLOCK)
-            self.counter.feed(block) if block else self.counter.end()
-            self._ready = memoryview(block)
-        n = min(len(buffer), len(self._ready))
-        buffer[:n] = self._ready[:n]
-        self._ready = self._ready[n:]
-        return n
+            self._ready = self._stream.read(BLOCK)
+            self.counter.feed(self._ready) if self._ready else self.counter.end()
+        taken, self._ready = self._ready[:size], self._ready[size:]
+        return taken
 
 
 class LineCounter:
@@ -50,14 +49,30 @@ class LineCounter:
     def __init__(self, delimiter: str, n_columns: int, line: int) -> None:
         self._delimiter = delimiter
         self._n = n_columns
-        self._others = bytes(set(range(256)) - set(b'\n"' + delimiter.encode()))
+        self._others = bytes(set(range(256)) - set(b'\r\n"' + delimiter.encode()))
         self._record = delimiter.encode() * (n_columns - 1) + b"\n"
         self._line = self._first = line
         self._held = b""
+        self._begun: int | None = 0  # how many values of the line that is held have ended; None if that is not plain
         self.short = ""
 
     def feed(self, block: bytes) -> None:
         """Count all lines that end in this block; a ValueError if one has too many values."""
+        # The fast path: there is nothing but line ends, and as many delimiters before each as there must be.
+        kinds = block.translate(None, self._others)
+        n_lines = kinds.count(b"\n")
+        if self._begun is None or kinds != (self._record * (n_lines + 1))[self._begun :][: len(kinds)]:
+            self._feed_unusual(block)
+            begun = self._held.translate(None, self._others)
+            self._begun = len(begun) if len(begun) < self._n and self._record.startswith(begun) else None
+            return
+        self._line += n_lines
+        self._begun = (self._begun + len(kinds)) % self._n
+        end = block.rfind(b"\n") + 1
+        self._held = block[end:] if end else self._held + block
+        self._refuse_endless()
+
+    def _feed_unusual(self, block: bytes) -> None:
         text = self._held + block
         # A carriage return at the end may be the first half of the end of a line.
         tail = b"\r" if text.endswith(b"\r") else b""
@@ -67,6 +82,9 @@ class LineCounter:
         self._held = text[end:] + tail
         if end:
             self._held = self._count(text[:end], last=False) + self._held
+        self._refuse_endless()
+
+    def _refuse_endless(self) -> None:
         if len(self._held) > LONGEST:
             raise ValueError(TOO_LONG.format(self._line))
 
@@ -78,8 +96,8 @@ class LineCounter:
 
     def _count(self, text: bytes, *, last: bool) -> bytes:
         """Count whole lines; return the unfinished record, which may continue in the next block."""
-        # The fast path, which nearly always suffices. Two quotation marks side by side belong to one value; if every
-        # value has an even number of marks, no delimiter stands inside quotation marks.
+        # Two quotation marks side by side belong to one value; if every value has an even number of marks, no delimiter
+        # stands inside quotation marks.
         kinds = text.translate(None, self._others).replace(b'""', b"")
         n_lines = kinds.count(b"\n")
         if kinds == self._record * n_lines:

@@ -21,7 +21,7 @@ import numpy as np
 
 from calibstat._files import Interrupts
 from calibstat._text import MOST_OF_A_LINE, shown, unguarded
-from calibstat.data._line_counts import LONGEST, TOO_LONG, CountedLines
+from calibstat.data._line_counts import BLOCK, LONGEST, TOO_LONG, CountedLines
 from calibstat.data.arrays import Array
 from calibstat.data.frames import Selection, arguments_from, frame_names, select
 
@@ -152,10 +152,11 @@ def read_stream(stream: Any, choose: Choose) -> dict[str, Any]:
         raise ValueError(TOO_LONG.format(number))
     names, delimiter = header(line.decode("utf-8-sig"))
     chosen = choose(names)
-    start, more = rest + b"\r" * (ended != first) if rest else b"", stream.read(_MOST_PLAIN)
-    rows = CountedLines(stream, delimiter, len(names), number + 1, start + more)
-    plain = None if len(more) == _MOST_PLAIN or "pandas" in sys.modules else start + more
-    taken = _body(rows, names, delimiter, chosen, plain)
+    start = rest + b"\r" * (ended != first) if rest else b""
+    maybe_plain = "pandas" not in sys.modules
+    start += stream.read(_MOST_PLAIN if maybe_plain else BLOCK)
+    rows = CountedLines(stream, delimiter, len(names), number + 1, start)
+    taken = _body(rows, names, delimiter, chosen, start if maybe_plain and len(start) < _MOST_PLAIN else None)
     if rows.counter.short:
         warnings.warn(rows.counter.short, stacklevel=2)
     return taken
@@ -217,7 +218,8 @@ def _plain_values(texts: tuple[str, ...]) -> Array:
         if not _MEANINGFUL.isdisjoint({text.lower() for text in set(texts)}):
             raise ValueError("a truth value, an infinite number, or nothing")
         return np.array(texts, dtype=object)
-    if "+" in characters or any(len(text) > _DIGITS and text.lstrip("-").isdigit() for text in texts):
+    long = [text for text in texts if len(text) > _DIGITS]
+    if "+" in characters or any(text.lstrip("-").isdigit() for text in long):
         raise ValueError("an integer that pandas may read as something else")
     return np.array(list(map(int if characters.isdisjoint(".eE") else float, texts)))
 

@@ -215,16 +215,23 @@ def _found(value: Any) -> str:
 @cache
 def _kinds(owner: Any) -> tuple[tuple[str, _Kind], ...]:
     """Return the kinds of the fields of a dataclass, or of the arguments of a function: once for each."""
-    if inspect.isclass(owner):
-        names = [each.name for each in fields(owner) if each.init] if is_dataclass(owner) else []
-    else:
-        names = list(inspect.signature(owner).parameters)
     try:
-        hints = get_type_hints(owner, include_extras=True) if names else {}
+        hints = _hints_of_fields(owner) if inspect.isclass(owner) else get_type_hints(owner, include_extras=True)
     except NameError:  # an annotation of somebody else's class that only type checkers can read
         return ()
-    kinds = [(name, _kind_of(hints.get(name, Any))) for name in names]
+    kinds = [(name, _kind_of(hint)) for name, hint in hints.items() if name != "return"]
     return tuple((name, kind) for name, kind in kinds if kind is not _ANYTHING)
+
+
+def _hints_of_fields(owner: type) -> dict[str, Any]:
+    """Evaluate the annotations of the fields alone: `get_type_hints` takes five times as long for all of a class."""
+    found = {each.name: each.type for each in fields(owner) if each.init} if is_dataclass(owner) else {}
+    for base in owner.__mro__:
+        known = getattr(sys.modules.get(base.__module__), "__dict__", {})
+        for name in found.keys() & vars(base).get("__annotations__", {}).keys():
+            if isinstance(found[name], str):
+                found[name] = eval(found[name], known)
+    return found
 
 
 def _whole(value: Any) -> bool:

@@ -44,17 +44,23 @@ def in_imports_of_numpy(ratios, name, arguments, goal):
 
 
 def test_first_pvalue(ratios):
-    in_imports_of_numpy(ratios, "a first p-value, n = 1000", ["-c", FIRST_PVALUE], 2)
+    in_imports_of_numpy(ratios, "a first p-value, n = 1000", ["-c", FIRST_PVALUE], 1.4)
 
 
 def test_command_on_two_classes(ratios, tmp_path):
     command = ["-m", "calibstat", "test", str(written(tmp_path, 1000, 2)), "--label", "y", "--probs", "prob"]
-    in_imports_of_numpy(ratios, "calibstat test, 1000 rows of two classes", command, 3.8)
+    in_imports_of_numpy(ratios, "calibstat test, 1000 rows of two classes", command, 3)
 
 
-@pytest.mark.parametrize(("n", "n_classes", "goal"), [(100_000, 2, 2.4), (100_000, 10, 2.4), (1_000_000, 2, 2.4)])
+@pytest.mark.parametrize(
+    ("n", "n_classes", "goal"), [(1000, 2, 1.5), (100_000, 2, 1.45), (100_000, 10, 2.1), (1_000_000, 2, 1.6)]
+)
 def test_csv(n, n_classes, goal, ratios, tmp_path):
-    """The sample, all checks included; pandas gives the columns alone, and drops extra values without a word."""
+    """The sample, all checks included; pandas gives the columns alone, and drops extra values without a word.
+
+    The goal was 1.2. Told what is missing in labels and elsewhere, and to parse whole columns, pandas itself takes 1.0
+    to 1.3 times as long as by default; counting the values of each line takes .15 to .3 of its time.
+    """
     path = written(tmp_path, n, n_classes)
     ratios.at_most(
         f"Sample.read of a CSV, n = {n:g}, {n_classes} classes; pandas.read_csv",
