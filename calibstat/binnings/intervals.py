@@ -26,7 +26,7 @@ from calibstat.binnings.base import (
 from calibstat.binnings.selection import BySteps, Numbered
 from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints
 from calibstat.data.checks import locked
-from calibstat.data.parameters import Count, check_kind, keep, without_defaults
+from calibstat.data.parameters import Bins, check_kind, keep, without_defaults
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 
@@ -54,7 +54,7 @@ class EqualMass(Binning):
     Raises
     ------
     ValueError, TypeError
-        If `n_bins` is not an integer of at least 1.
+        If `n_bins` is not an integer of at least 1 and at most 10 million.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class EqualMass(Binning):
     array([0, 1, 0, 0, 1, 2])
     """
 
-    n_bins: Count
+    n_bins: Bins
 
     def cut(self, predictions: Predictions) -> Cells:
         """Cut the one conditioned column."""
@@ -149,7 +149,7 @@ class Quantiles(Binning):
     Raises
     ------
     ValueError, TypeError
-        If `n_bins` is not an integer of at least 1.
+        If `n_bins` is not an integer of at least 1 and at most 10 million.
 
     Examples
     --------
@@ -159,7 +159,7 @@ class Quantiles(Binning):
     array([0. , 0.2, 0.4, 1. ])
     """
 
-    n_bins: Count
+    n_bins: Bins
 
     def cut(self, predictions: Predictions) -> Cells:
         """Cut the one conditioned column."""
@@ -194,7 +194,7 @@ class EqualWidth(Binning):
     Raises
     ------
     ValueError, TypeError
-        If `n_bins` is not an integer of at least 1.
+        If `n_bins` is not an integer of at least 1 and at most 10 million.
 
     Examples
     --------
@@ -204,7 +204,7 @@ class EqualWidth(Binning):
     array([0, 2, 1, 3, 4, 4])
     """
 
-    n_bins: Count
+    n_bins: Bins
 
     def cut(self, predictions: Predictions) -> Cells:
         """Cut the one conditioned column."""

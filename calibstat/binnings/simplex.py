@@ -10,7 +10,7 @@ import numpy as np
 from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Binning, Cells, closed_right, occupied, warn_of_small_cells
 from calibstat.data.arrays import Bools, Floats, Ints
-from calibstat.data.parameters import Count, without_defaults
+from calibstat.data.parameters import Bins, Count, without_defaults
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 
@@ -31,7 +31,8 @@ class SimplexGrid(Binning):
     Raises
     ------
     ValueError, TypeError
-        If `n_bins` is not an integer of at least 1; on cutting, if a variable is among what is conditioned on.
+        If `n_bins` is not an integer of at least 1 and at most 10 million; on cutting, if a variable is among what is
+        conditioned on.
 
     Examples
     --------
@@ -41,7 +42,7 @@ class SimplexGrid(Binning):
     array([1, 0, 1])
     """
 
-    n_bins: Count
+    n_bins: Bins
     columns: ClassVar[int | None] = None
 
     def cut(self, predictions: Predictions) -> Cells:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, final
+from typing import Annotated, Any, TypeAlias, final
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
@@ -15,7 +15,9 @@ from calibstat.calibrators.meta import OneVsRest
 from calibstat.calibrators.scaling import Beta, Platt
 from calibstat.calibrators.softmax import Dirichlet
 from calibstat.data.arrays import Bools, Floats, Ints
+from calibstat.data.parameters import Count, Limits, NotNegative
 
+UpToHalf: TypeAlias = Annotated[float, Limits(lambda value: 0 <= value <= 0.5, "a number from 0 to 0.5")]
 _ROWS_A_CLASS = 10  # with fewer of them a model of a leaf was worse than none
 
 
@@ -56,9 +58,9 @@ class CalibrationTree(Calibrator):
         self,
         variables: Sequence[int | str] = (),
         calibrator: Any = None,
-        max_depth: int | None = None,
-        min_share: float = 0.1,
-        ccp_alpha: float | None = None,
+        max_depth: Count | None = None,
+        min_share: UpToHalf = 0.1,
+        ccp_alpha: NotNegative | None = None,
         n_folds: int = 5,
     ) -> None:
         self.variables = variables
@@ -123,9 +125,9 @@ class DecisionTree(Calibrator):
     def __init__(
         self,
         variables: Sequence[int | str] = (),
-        max_depth: int | None = None,
-        min_share: float = 0.05,
-        ccp_alpha: float | None = None,
+        max_depth: Count | None = None,
+        min_share: UpToHalf = 0.05,
+        ccp_alpha: NotNegative | None = None,
         n_folds: int = 5,
     ) -> None:
         self.variables = variables
@@ -347,7 +349,7 @@ class VariableBased(Calibrator):
     """
 
     def __init__(
-        self, variable: int | str = -1, calibrator: Any = None, max_depth: int = 3, min_share: float = 0.1
+        self, variable: int | str = -1, calibrator: Any = None, max_depth: Count = 3, min_share: UpToHalf = 0.1
     ) -> None:
         self.variable = variable
         self.calibrator = calibrator

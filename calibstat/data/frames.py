@@ -91,6 +91,8 @@ def _matches(
         for name in names
         if globs and isinstance(pattern, str) and fnmatchcase(as_text(name), pattern) and name not in taken
     ]
+    if not found and pattern == "*" and taken:
+        raise ValueError(f"{where} has no columns besides {_listed(taken)}, but further ones are asked for: add them")
     if not found:
         left = f" besides {_listed(taken)}" if taken and any(sign in str(pattern) for sign in "*?[") else ""
         raise ValueError(f"no column {pattern!r} in {where}{left}; the columns are {_listed(names)}")

@@ -39,6 +39,9 @@ CONFIDENCE_LEVEL: Final = 1 - LEVEL
 MOST_DRAWS: Final = 10**8
 """The most replicates that are drawn: each is kept, as a number of eight bytes."""
 
+MOST_BINS: Final = 10**7
+"""The most cells that predictions are cut into, or points at which a curve is found: nobody has rows for more."""
+
 
 class SmallCellsWarning(UserWarning):
     """Warns that more cells were asked for than the rows can fill."""
@@ -115,6 +118,9 @@ class Limits(NamedTuple):
 
 
 Count: TypeAlias = Annotated[int, Limits(lambda value: value >= 1, "an integer of at least 1")]
+Bins: TypeAlias = Annotated[
+    int, Limits(lambda value: 1 <= value <= MOST_BINS, "an integer of at least 1 and at most 10 million")
+]
 _UP_TO_MOST = "an integer of at least 1 and at most 100 million, since more would take days"
 Repeats: TypeAlias = Annotated[int, Limits(lambda value: 1 <= value <= MOST_DRAWS, _UP_TO_MOST)]
 Draws: TypeAlias = Annotated[
@@ -229,8 +235,9 @@ def _hints_of_fields(owner: type) -> dict[str, Any]:
     for base in owner.__mro__:
         known = getattr(sys.modules.get(base.__module__), "__dict__", {})
         for name in found.keys() & vars(base).get("__annotations__", {}).keys():
-            if isinstance(found[name], str):
-                found[name] = eval(found[name], known)
+            hint = found[name]
+            if isinstance(hint, str):
+                found[name] = eval(hint, known)
     return found
 
 

@@ -79,9 +79,9 @@ class Family(Estimator):
 
     @property
     def quantity(self) -> str:  # type: ignore[override]
-        """What the number is, in words, and what its test is about."""
+        """What the number is, in words."""
         each = "; ".join(f"{name}: {e.quantity}" for name, e in zip(self.names, self.estimators, strict=True))
-        return f"largest of [{each}] (redrawn labels test canonical calibration)"
+        return f"largest of [{each}]"
 
     @property
     def estimand(self) -> Family:
@@ -470,10 +470,9 @@ class EachClass(Forwarding):
 
     @property
     def quantity(self) -> str:  # type: ignore[override]
-        """What the number is, in words, and what its test is about."""
+        """What the number is, in words."""
         how = _NORMS.get(self.norm, f"l{self.norm:g} mean")
-        nulls = "redrawn labels test canonical calibration, Multiplier() class-wise calibration"
-        return f"{how} over classes of the {self.estimator.quantity} ({nulls})"
+        return f"{how} over classes of the {self.estimator.quantity}"
 
     @property
     def estimand(self) -> EachClass:

@@ -12,7 +12,7 @@ from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Binning
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats
-from calibstat.data.parameters import Count, HasParameters, Positive, Tail
+from calibstat.data.parameters import Bins, HasParameters, Positive, Tail
 from calibstat.data.sample import Predictions
 from calibstat.estimators._curves import CurveRecord, picked
 from calibstat.estimators._local_fits import LocalCells, LocalFit, LocalOperator
@@ -102,9 +102,9 @@ class LOESS(Estimator):
 
     span: Positive = 0.75
     degree: Literal[1, 2] = 2
-    n_points: Count = 500
+    n_points: Bins = 500
     trim: Tail = 0.05
-    n_cells: Count | None = 1024
+    n_cells: Bins | None = 1024
     band: Literal["outcome", "null"] = "outcome"
     by_rows: ClassVar[str] = "its neighbourhoods are made of rows"
     quantity: ClassVar[str] = "largest absolute difference of the smoothed outcome and the smoothed prediction (LOESS)"

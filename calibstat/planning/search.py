@@ -16,6 +16,7 @@ _AROUND = (0.8, 1.25)
 _NEAR = 3.0
 _CLEARLY = 4.0
 _Z95 = 1.959964
+_DOUBT = 1e-3
 _RIDGE = 1e-3
 _DRAWN = 60
 
@@ -160,8 +161,18 @@ class Search:
         middle = float(self._scale(np.array([place]))[0])
         ends = [max(middle - _Z95 * error, 0.0), middle + _Z95 * error]
         low, high = (end**2 if self.root else min(end, self.high) for end in ends)
+        below, above = self._enclosed(points)
+        place = min(max(place, below), above)
+        low, high = min(max(low, below), place), max(min(high, above), place)
         density = float(np.exp(-(special.ndtri(self.power) ** 2) / 2) / np.sqrt(2 * np.pi))
         return Crossing(place, low, high, density * slope * error, points)
+
+    def _enclosed(self, points: Points) -> tuple[float, float]:
+        """Return between which places a rising curve crosses for certain; a line that is flat by chance tells none."""
+        runs = points.runs.astype(int)
+        above = special.bdtrc(points.rejections - 1, runs, self.power) < _DOUBT
+        below = special.bdtr(points.rejections, runs, self.power) < _DOUBT
+        return points.places[below].max(initial=self.low), points.places[above].min(initial=np.inf)
 
 
 def power_curve(crossing: Crossing, root: bool) -> PowerCurve:

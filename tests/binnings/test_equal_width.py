@@ -66,3 +66,16 @@ def test_rounding_would_move_a_variable_far_from_zero_into_the_next_cell():
     sample = cs.Sample(np.arange(100_000) % 2, np.full(100_000, 0.5), variables={"time": values})
     cells = cs.EqualWidth(15).cut(cs.Given("time")(sample).predictions)
     np.testing.assert_array_equal(cells.index, closed_left(values, cells.edges))
+
+
+@pytest.mark.parametrize("binning", [cs.EqualWidth, cs.EqualMass, cs.Quantiles, cs.SimplexGrid])
+def test_more_cells_than_anybody_has_rows_for_are_refused_before_memory_is_asked_for(binning):
+    words = "n_bins is 1000000000000; it must be an integer of at least 1 and at most 10 million"
+    with pytest.raises(ValueError, match=words):
+        binning(10**12)
+
+
+@pytest.mark.parametrize("name", ["n_points", "n_cells"])
+def test_curves_have_as_many_points_at_most(name):
+    with pytest.raises(ValueError, match=f"LOESS: {name} is 1000000000000; it must be .* at most 10 million"):
+        cs.LOESS(**{name: 10**12})

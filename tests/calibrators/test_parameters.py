@@ -267,3 +267,17 @@ def test_zeros_of_votes_do_not_pass_for_certainty(made):
 def test_parameters_of_the_wrong_kind_are_refused_when_fitted(calibrator, message):
     with pytest.raises(TypeError, match=message):
         calibrator.fit(np.linspace(0.1, 0.9, 20)[:, None], np.arange(20) % 2)
+
+
+@pytest.mark.parametrize(
+    ("calibrator", "message"),
+    [
+        (cal.DecisionTree(max_depth=0), "DecisionTree: max_depth is 0; it must be an integer of at least 1 or None"),
+        (cal.CalibrationTree(min_share=0.7), "CalibrationTree: min_share is 0.7; it must be a number from 0 to 0.5"),
+        (cal.VariableBased(min_share=-1), "VariableBased: min_share is -1; it must be a number from 0 to 0.5"),
+        (cal.DecisionTree(ccp_alpha=-1), "ccp_alpha is -1; it must be a finite number of at least 0 or None"),
+    ],
+)
+def test_trees_speak_of_their_own_parameters_and_not_of_those_of_scikit_learn(calibrator, message):
+    with pytest.raises(ValueError, match=message):
+        calibrator.fit(np.linspace(0.1, 0.9, 20)[:, None], np.arange(20) % 2)

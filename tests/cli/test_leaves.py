@@ -43,3 +43,12 @@ def test_errors_are_one_line(run, off, options, words):
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
     assert words in err
+
+
+@pytest.mark.parametrize("command", ["leaves", "scan"])
+def test_a_file_without_further_columns(run, tmp_path, command):
+    file = tmp_path / "two.csv"
+    file.write_text("y,p\n0,0.2\n1,0.7\n")
+    code, out, err = run(command, file, "--label", "y", "--probs", "p")
+    assert (code, out) == (2, "")
+    assert "two.csv has no columns besides 'y', 'p', but further ones are asked for: add them" in err

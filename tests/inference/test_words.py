@@ -183,3 +183,14 @@ def test_no_text_of_ours_puts_a_count_before_a_fixed_plural():
         for match in _COUNT_BEFORE_PLURAL.finditer(path.read_text("utf-8"))
     }
     assert found <= NEVER_ONE
+
+
+def test_brackets_of_what_a_number_is_are_whole():
+    """A headline writes "ECE (binned)" as "ECE, binned", and had lost half of the brackets of a call."""
+    p = np.random.default_rng(0).dirichlet([1, 1, 1], 300)
+    sample = cs.Sample(np.zeros(300, dtype=int), p)
+    for estimator in (cs.EachClass(cs.ECE()), cs.Family({"top": cs.TopLabel() | ECE})):
+        verdict = cs.calibration_test(sample, estimator, rng=0).verdict
+        assert "Evidence" in verdict
+        assert verdict.count("(") == verdict.count(")") == 4
+        assert "redrawn labels test" not in verdict

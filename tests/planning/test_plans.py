@@ -31,6 +31,14 @@ def test_the_search_finds_the_crossing_of_a_known_curve(power, start):
     assert 4000 <= found.points.runs.sum() < 4100
 
 
+def test_a_curve_that_is_flat_by_chance_has_bounds_from_single_places():
+    """At 40 of 40 runs the power is above .8 for certain; a line through 37 and 35 of 40 falls, and bounds nothing."""
+    hits = {200: 40, 100: 40, 50: 40, 25: 40, 12: 35, 10: 37}
+    search = Search(0.8, 10, 1e6, 200, root=True, whole=True)
+    found = search(lambda n, runs: hits[int(n)], 200)
+    assert (found.place, found.low, found.high) == (10, 10, 25)
+
+
 def test_probit_line_maximises_the_likelihood():
     """Neighbours of the fitted line have a smaller likelihood."""
     scale, runs, hits = np.array([1.0, 2.0, 3.0]), np.array([50.0, 80.0, 60.0]), np.array([10.0, 45.0, 50.0])
