@@ -64,15 +64,15 @@ def check_rng(rng: Any) -> None:
         )
 
 
-# With fewer rows numpy sorts faster.
-_ROWS_FOR_RADIX = 2000
+# With fewer rows numpy sorts faster; up to so many, two bytes of a place tell most rows apart.
+_ROWS_FOR_RADIX, _ROWS_FOR_TWO_BYTES = 500, 2**16
 
 
 def increasing_order(values: Floats) -> Ints:
     """Return ``np.argsort(values, kind="stable")`` of numbers (n,), two to five times as fast for many.
 
-    Their places in the range are sorted first, as numbers of four bytes; a merge sort then takes hardly more than one
-    pass over what is nearly in order. Numbers that are in order already are only looked at.
+    Their places in the range are sorted first, as numbers of two or four bytes; a merge sort then takes hardly more
+    than one pass over what is nearly in order. Numbers that are in order already are only looked at.
     """
     if (values[1:] >= values[:-1]).all():
         return np.arange(len(values))
@@ -81,9 +81,20 @@ def increasing_order(values: Floats) -> Ints:
         with np.errstate(all="ignore"):
             scale = (2**32 - 1) / (values.max() - low)
         if 0 < scale < np.inf:
-            order = order_of_bytes(((values - low) * scale).astype(np.uint32))
+            order = _rough_order(((values - low) * scale).astype(np.uint32))
             return order[np.argsort(values[order], kind="stable")]
     return np.argsort(values, kind="stable")
+
+
+def _rough_order(places: Array) -> Ints:
+    """Return the stable order of places of four bytes, or of their upper two where few rows are equal in these."""
+    if len(places) <= _ROWS_FOR_TWO_BYTES:
+        upper = (places >> 16).astype(np.uint16)
+        order = np.argsort(upper, kind="stable")
+        there = upper[order]
+        if 2 * np.count_nonzero(there[1:] == there[:-1]) <= len(there):
+            return order
+    return order_of_bytes(places)
 
 
 def order_of_bytes(numbers: Array) -> Ints:

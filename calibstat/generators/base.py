@@ -339,8 +339,9 @@ def population_of(
     pooled, method
         As in `Population`.
     """
-    rows, laws = two_columns(probabilities), two_columns(chances)
-    labels = tuple(range(rows.shape[1])) if classes is None else classes
+    rows = probabilities if mass is None else two_columns(probabilities)
+    laws = two_columns(chances)
+    labels = tuple(range(laws.shape[1])) if classes is None else classes
     weights = None if mass is None else mass / (mass.sum() or 1.0)
     predictions = Predictions(rows, labels, weights, variables or {}, source="drawn from a synthetic model")
     return Population(predictions, laws, pooled, method)

@@ -53,7 +53,7 @@ class BetaPredictions(LineModel):
 
     def rows(self, n: int, rng: np.random.Generator) -> Population:
         """Draw scores."""
-        score = rng.random(n) if self.a == self.b == 1 else rng.beta(self.a, self.b, n)
+        score = rng.random(n) if self.a == self.b == 1 else _draw_beta(self.a, self.b, n, rng)
         return population_of(score, chances_of(self.recalibration, score))
 
     @property
@@ -74,6 +74,21 @@ class BetaPredictions(LineModel):
         breaks = np.asarray(getattr(self.recalibration, "breaks", ()), dtype=float)
         inside = breaks[(breaks > 0) & (breaks < 1)]
         return np.concatenate([beta_borders(self.a, self.b), logit(inside)])
+
+
+def _draw_beta(a: float, b: float, n: int, rng: np.random.Generator) -> Floats:
+    """Draw n scores; up to a = b = 1 by the rejection of Jöhnk (1964), many at a time, which is faster for many."""
+    if max(a, b) > 1:
+        return rng.beta(a, b, n)
+    scores, accepted, tries = np.empty(n), 0, np.exp(-special.betaln(a, b)) * (a + b) / (a * b)
+    while accepted < n:
+        first, both = rng.standard_exponential((2, int((n - accepted) * tries) + 16))
+        first, both = np.exp(first / -a), np.exp(both / -b)  # powers 1/a and 1/b of uniform numbers
+        both += first
+        kept = np.flatnonzero((both <= 1) & (both > 0))[: n - accepted]
+        scores[accepted : accepted + len(kept)] = first[kept] / both[kept]
+        accepted += len(kept)
+    return scores
 
 
 def check_parameters(model: object, *parameters: float) -> None:
@@ -141,11 +156,13 @@ class GaussianMixture(LineModel):
 
     def rows(self, n: int, rng: np.random.Generator) -> Population:
         """Draw x, then P(Y = 1 | x)."""
-        x = rng.standard_normal(n) + np.where(rng.random(n) < 0.5, -1.0, 1.0)
-        event = expit(-(self.beta0 + self.beta1 * x))
+        x = rng.standard_normal(n)
+        x += 1.0 - 2.0 * (rng.random(n) < 0.5)
+        # No power overflows: |beta0 + beta1 x| is less than 700. This is several times as fast as `expit`.
+        event = 1 / (1 + np.exp(self.beta0 + self.beta1 * x))
         if self.calibrated and self.beta1:
             return population_of(event, event, classes=self.classes)
-        chance = expit(2 * x) if self.beta1 else np.full(n, 0.5)
+        chance = 1 / (1 + np.exp(-2 * x)) if self.beta1 else np.full(n, 0.5)
         return population_of(event, chance, classes=self.classes)
 
     def population(self, lens: Lens, binning: Binning | None = None) -> Population:

@@ -213,25 +213,46 @@ class RepeatData:
             return None
         if len(predictions) != cuts.n:
             return None
-        order = increasing_order(predictions.event)
-        return cuts.sums(predictions.event[order], seen.outcomes[order] == 1)
+        event, happened = predictions.event, seen.outcomes == 1
+        order = increasing_order(event)
+        return cuts.sums(event[order], happened[order])
 
 
 def ways_to_draw(models: Mapping[str, SyntheticModel], draws: str) -> dict[str, Any]:
-    """Return for each model a function of n and a Generator that draws from it, or a `CellLaw`.
+    """Return for each model how it is drawn: `RandomRows`, `SortedRows` or `CellLaw`.
 
     `draws` is "rows", "sorted" or "cells"; the last two need models that know the quantiles of their predictions.
     """
-    made: dict[str, Callable[[SyntheticModel], Any]] = {"rows": _rows, "sorted": _SortedRows, "cells": CellLaw}
+    made: dict[str, Callable[[SyntheticModel], Any]] = {"rows": RandomRows, "sorted": SortedRows, "cells": CellLaw}
     return {name: made[draws](model) for name, model in models.items()}
 
 
-def _rows(model: SyntheticModel) -> Callable[[int, np.random.Generator], RepeatData]:
-    return lambda n, rng: RepeatData(partial(model.sample, n, rng))
+@final
+class RandomRows:
+    """The model's own rows, in random order."""
+
+    def __init__(self, model: SyntheticModel) -> None:
+        self.model = model
+
+    def __call__(self, n: int, rng: np.random.Generator) -> RepeatData:
+        """Draw a data set once it is needed."""
+        return RepeatData(partial(self.model.sample, n, rng))
+
+    def in_order(self, n: int, streams: Sequence[np.random.Generator]) -> tuple[Floats, Bools] | None:
+        """Draw the data set of each stream and sort it; None if outcomes are not two, or rows are weighted."""
+        scores, happened = np.empty((len(streams), n)), np.empty((len(streams), n), dtype=bool)
+        for row, hits, rng in zip(scores, happened, streams, strict=True):
+            sample = self.model.sample(n, rng)
+            if sample.predictions.n_classes != 2 or sample.predictions.weights is not None:
+                return None
+            event = sample.predictions.event
+            order = increasing_order(event)
+            row[:], hits[:] = event[order], (sample.outcomes == 1)[order]
+        return scores, happened
 
 
 @final
-class _SortedRows:
+class SortedRows:
     """Scores in increasing order from exponential spacings, through a table of quantiles."""
 
     def __init__(self, model: SyntheticModel) -> None:
@@ -248,19 +269,32 @@ class _SortedRows:
 
         return RepeatData(shuffled, (scores, happened))
 
-    def sums(self, cuts: Cuts, streams: Sequence[Callable[[], np.random.Generator]]) -> Floats | None:
-        """Return the sums of the data set of each stream, some at a time; None if one has equal scores at a rank."""
-        sums, some = cuts.empty((len(streams),)), max(1, ROWS_IN_CACHE // cuts.n)
-        for first in range(0, len(streams), some):
-            drawing = [make() for make in streams[first : first + some]]
-            spacings, uniforms = np.empty((len(drawing), cuts.n + 1)), np.empty((len(drawing), cuts.n))
-            for rng, row, other in zip(drawing, spacings, uniforms, strict=True):
-                rng.standard_exponential(out=row)
-                rng.random(out=other)
-            sums[first : first + some], apart = cuts.sums(*self.table.in_order(spacings, uniforms))
-            if not apart.all():
-                return None
-        return sums
+    def in_order(self, n: int, streams: Sequence[np.random.Generator]) -> tuple[Floats, Bools]:
+        """Draw the data set of each stream."""
+        spacings, uniforms = np.empty((len(streams), n + 1)), np.empty((len(streams), n))
+        for row, other, rng in zip(spacings, uniforms, streams, strict=True):
+            rng.standard_exponential(out=row)
+            rng.random(out=other)
+        return self.table.in_order(spacings, uniforms)
+
+
+def sums_of_group(
+    way: RandomRows | SortedRows, cuts: Cuts, streams: Sequence[Callable[[], np.random.Generator]]
+) -> Floats | None:
+    """Add up the data set of each stream, some at a time: (streams, 3 or 4, borders).
+
+    None where a data set has to be looked at alone: outcomes are not two, rows are weighted, or a rank separates equal
+    scores.
+    """
+    sums, some = cuts.empty((len(streams),)), max(1, ROWS_IN_CACHE // cuts.n)
+    for first in range(0, len(streams), some):
+        drawn = way.in_order(cuts.n, [make() for make in streams[first : first + some]])
+        if drawn is None:
+            return None
+        sums[first : first + some], apart = cuts.sums(*drawn)
+        if not apart.all():
+            return None
+    return sums
 
 
 # One sort gives the cells for many numbers of bins: all borders are looked up at once, and the sum of a cell is a

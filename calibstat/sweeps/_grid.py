@@ -24,7 +24,7 @@ from calibstat.estimators.tally import BinnedEstimator
 from calibstat.generators.base import SyntheticModel
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
-from calibstat.sweeps._draws import Cuts, RepeatData, cut_by_one_sort, ways_to_draw
+from calibstat.sweeps._draws import Cuts, RepeatData, cut_by_one_sort, sums_of_group, ways_to_draw
 
 Plain: TypeAlias = Callable[[Ints, Floats], Any]
 Named: TypeAlias = Annotated[
@@ -92,10 +92,13 @@ class Study:
             first = repeats.start // lanes * lanes
             drawn: Floats = self.ways[model].draw(cuts, lanes, self.stream(model, cuts.n, first, GROUP))
             return drawn[repeats.start - first : repeats.stop - first]
-        if self.draws == "sorted":
-            streams = [functools.partial(self.stream, model, cuts.n, repeat, SAMPLE) for repeat in repeats]
-            return self.ways[model].sums(cuts, streams)
-        return None
+        if self.models[model].finite:  # equal scores, which have to stay together
+            return None
+        streams = [functools.partial(self.stream, model, cuts.n, repeat, SAMPLE) for repeat in repeats]
+        try:
+            return sums_of_group(self.ways[model], cuts, streams)
+        except Exception:  # one by one, so that the error is that of one repeat
+            return None
 
     def design(self, version: str) -> dict[str, Any]:
         """Return all that determines the numbers, in plain values that are the same in every process."""

@@ -62,8 +62,9 @@ class Sweep(HasParameters):
         ``"rows"`` draws the model's own random rows. ``"sorted"`` draws scores in increasing order, through a table of
         65 536 quantiles, for models of two classes whose prediction has a density. ``"cells"`` draws sums over cells
         without rows, at a cost that does not grow with n; numbers of rows and events are exact, sums of predictions
-        are approximately normal, and estimators on cells of equal width and of equal mass do not share a sample. It
-        serves estimators on such cells only.
+        are approximately normal, and estimators on cells of equal width and of equal mass do not share a sample. Up to
+        ten rows for each border of cells, it draws sorted rows instead, which are exact and shared. It serves
+        estimators on such cells only.
 
     Raises
     ------

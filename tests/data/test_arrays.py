@@ -15,6 +15,8 @@ COLUMNS = {
     "next to the ends": np.concatenate([RNG.random(MANY) ** 40, 1 - RNG.random(MANY) ** 40]),
     "one far away": np.append(RNG.random(MANY), 1e300),
     "neighbours": 0.5 + np.spacing(0.5) * RNG.integers(0, 99, MANY),
+    "more than two bytes": RNG.random(70_000),
+    "almost all near one end": RNG.random(MANY) ** 9,
     "range beyond floats": RNG.uniform(-1.7, 1.7, MANY) * 1e308,
     "denormal": RNG.normal(size=MANY) * 1e-310,
     "both zeros": np.where(RNG.random(MANY) < 0.5, 0.0, -0.0),

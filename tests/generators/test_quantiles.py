@@ -63,6 +63,14 @@ def test_sorted_scores_have_the_law_of_rows(model):
     assert stats.ks_2samp(scores[happened], rows.predictions.event[rows.outcomes == 1]).pvalue > 1e-4
 
 
+@pytest.mark.parametrize(("a", "b"), [(0.7, 0.7), (1, 0.3), (0.05, 1), (0.2, 0.9)])
+def test_beta_scores_that_are_drawn_together_have_their_law(a, b):
+    """Kolmogorov-Smirnov of 20 000 scores; each of four at level 0.0001."""
+    scores = BetaPredictions(a, b).rows(20_000, np.random.default_rng(0)).predictions.event
+    assert stats.kstest(scores, stats.beta(a, b).cdf).pvalue > 1e-4
+    assert stats.kstest(scores, stats.beta(a * 1.1, b).cdf).pvalue < 1e-4
+
+
 def test_another_law_is_rejected():
     scores, happened = quantile_table(GaussianMixture(0.1, -2)).draw_sorted((80_000,), np.random.default_rng(3))
     rows = MODELS["mixture"].sample(80_000, rng=4)

@@ -11,7 +11,7 @@ from scipy import stats
 import calibstat as cs
 from calibstat.estimators.histogram import BrierDecomposition
 from calibstat.estimators.tally import BinnedEstimator
-from calibstat.generators import BetaPredictions, FinitePredictions, GaussianMixture, Slope
+from calibstat.generators import BetaPredictions, FinitePredictions, GaussianMixture, Slope, SyntheticModel
 from calibstat.generators.line import N_LEVELS
 from calibstat.sweeps._compute import FEW_LANES, LANES, Estimates
 from calibstat.sweeps._draws import CellLaw, Cuts
@@ -182,6 +182,49 @@ def test_adding_estimators_changes_nothing_of_sorted_draws():
     assert np.array_equal(few, more.sel(estimator=few["estimator"], n_bins=few["n_bins"]))
 
 
+@pytest.mark.parametrize("draws", ["rows", "sorted"])
+@pytest.mark.parametrize("n", [40, 700])
+def test_data_sets_that_are_added_up_together_are_those_drawn_alone(draws, n):
+    """A function of rows has each data set drawn alone; the other values keep their bits."""
+    together, alone = (
+        make(draws, 3, n=[n], n_bins=[3, 10], n_repeats=12, estimators=estimators() | more).run(progress=False)
+        for more in ({}, {"order": lambda b: order_matters})
+    )
+    same = alone["estimate"].sel(estimator=together["estimator"])
+    assert np.array_equal(together["estimate"], same)
+    assert (together["estimate"] != together["estimate"].isel(repeat=0)).any("repeat").all()
+
+
+def test_a_model_that_fails_now_and_then_fails_in_that_repeat_alone():
+    @dataclass(frozen=True)
+    class Failing(SyntheticModel):
+        def rows(self, n, rng):
+            if rng.random() < 0.2:
+                raise ZeroDivisionError("on purpose")
+            return OFF.rows(n, rng)
+
+        def population(self, lens, binning=None):
+            return OFF.population(lens, binning)
+
+    swept = {"ECE": lambda b: cs.ECE(cs.EqualMass(b))}
+    found = Sweep({"m": Failing()}, n=[50], n_bins=[5], estimators=swept, n_repeats=30, rng=0).run(progress=False)
+    failed = np.isnan(found["estimate"].values.ravel())
+    assert 0 < failed.sum() < 15
+    assert f"repeat {failed.argmax()}: ZeroDivisionError: on purpose" == found["error"].values[0, 0, 0]
+
+
+def test_few_rows_of_cells_are_drawn_one_by_one():
+    """Then one data set serves equal mass and equal width: of one row each, both see the same row."""
+    cuts = Cuts([cs.EqualMass(2), cs.EqualWidth(2)], 1)
+    few = CellLaw(OFF).draw(cuts, 50, np.random.default_rng(0))
+    mass, width = (np.diff(few[..., cuts.columns[kind]]).sum(axis=-1) for kind in (cs.EqualMass(2), cs.EqualWidth(2)))
+    assert np.array_equal(mass, width)
+    many = Cuts([cs.EqualMass(2), cs.EqualWidth(2)], 5000)
+    apart = CellLaw(OFF).draw(many, 50, np.random.default_rng(0))
+    mass, width = (np.diff(apart[..., many.columns[kind]]).sum(axis=-1) for kind in (cs.EqualMass(2), cs.EqualWidth(2)))
+    assert (mass[:, 2] != width[:, 2]).any()
+
+
 def test_ties_of_sorted_draws_stay_together():
     """A constant model: all rows are one cell."""
     model = GaussianMixture(0, 0)
@@ -222,8 +265,10 @@ def test_sums_have_the_means_and_covariances_of_samples(n):
     By four joint standard errors, widened to 4.5 for 2 x 5 x (4 + 10) comparisons.
     """
     model, binnings = BetaPredictions(2, 3, Slope(2)), [cs.EqualMass(5), cs.EqualWidth(5)]
-    cuts = Cuts(binnings, n)
-    drawn = CellLaw(model).draw(cuts, 4000, np.random.default_rng(0))
+    cuts, law = Cuts(binnings, n), CellLaw(model)
+    drawn = cuts.empty((4000,))  # whole, however few the rows
+    law._by_rank(cuts, drawn[..., : len(cuts.ranks)], generator := np.random.default_rng(0))
+    law._by_edge(cuts, drawn[..., len(cuts.ranks) :], generator)
     generator = np.random.default_rng(1)
     direct = np.empty_like(drawn)
     for repeat in range(4000):
