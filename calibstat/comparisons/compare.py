@@ -48,6 +48,7 @@ from calibstat.inference.multiplicity import (
     joint_only,
     more_note,
 )
+from calibstat.inference.results import CalibrationTest
 from calibstat.inference.test import calibration_test
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import TopLabel
@@ -246,14 +247,17 @@ class Judging:
         scores = [_scores(each, self.estimator, test.statistic) for each, test in zip(samples, tests, strict=True)]
         each_score = [(each.brier, each.log, each.calibration, each.refinement) for each in scores]
         brier, log, calibration, refinement = np.mean(each_score, axis=0).tolist()
-        interval = self._root_interval(samples[0], streams[0]) if len(samples) == 1 else None
+        interval = self._root_interval(samples[0], tests[0], streams[0]) if len(samples) == 1 else None
         clipped = sum(each.n_clipped for each in scores)
         return CalibratorResult(name, calibrator, tests, Scores(brier, log, calibration, refinement, clipped), interval)
 
-    def _root_interval(self, sample: Sample, rng: np.random.Generator) -> ConfidenceInterval | None:
-        """Return the interval of the squared error, in roots."""
-        seen = self.estimator.lens(sample)
-        interval = interval_or_none(self.estimator.core, seen, self.confidence_level, self.n_resamples, rng)
+    def _root_interval(
+        self, sample: Sample, test: CalibrationTest, rng: np.random.Generator
+    ) -> ConfidenceInterval | None:
+        """Return the interval of the squared error, in roots, with the labels that its test has drawn."""
+        seen, (law,) = self.estimator.lens(sample), test.null_distribution.replicates
+        core, level = self.estimator.core, self.confidence_level
+        interval = interval_or_none(core, seen, level, self.n_resamples, rng, law.samples)
         return interval and ConfidenceInterval(float(np.sqrt(interval.low)), float(np.sqrt(interval.high)))
 
     def _pairs(

@@ -136,6 +136,8 @@ class _TauEvaluator(Evaluator):
         mass = np.broadcast_to(all_weights(self.predictions, weights), (*shape, len(self.order)))
         if not len(self.order):
             return np.full(shape, np.nan)
+        if weights is None and self.predictions.weights is None and not is_chances(outcomes):
+            return self._tau(self._of_rows(outcomes) / len(self.order) ** 2)
         counts = self._of_chances if is_chances(outcomes) else self._of_labels
         total = np.asarray(mass.sum(axis=-1))
         return self._tau(ratio(counts(outcomes, mass), total[..., None] ** 2, empty=np.nan))
@@ -168,6 +170,15 @@ class _TauEvaluator(Evaluator):
         if not above_rounding(np.abs(influence), share).any():  # no pair in the wrong order: rows show no noise
             influence = np.full(len(influence), np.nan)
         return Expansion(value, influence, (share * (as_event - as_other))[:, None])
+
+    def _of_rows(self, labels: Array) -> Floats:
+        """Count pairs of labels (..., n) without weights, (..., 3), by the ranks of the events."""
+        ones = _sums(np.take(labels, self.order, axis=-1).astype(float), self.starts)
+        ties = np.diff(self.starts, append=len(self.order)).astype(float)
+        all_ones, squares = ones.sum(axis=-1), (ones**2).sum(axis=-1)
+        right = ones @ (np.cumsum(ties) - ties) - (all_ones**2 - squares) / 2
+        tied = ones @ ties - squares
+        return np.stack([right, all_ones * (len(self.order) - all_ones) - right - tied, tied], axis=-1)
 
     def _of_labels(self, labels: Array, mass: Floats) -> Floats:
         """Count pairs of labels (..., n): the masses (..., 3) of pairs in the right order, in the wrong one, tied."""

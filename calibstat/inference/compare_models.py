@@ -137,11 +137,13 @@ def compare_models(
     generator, squared = as_generator(rng), values[0].squared
     asked, size = n_resamples, len(seen) ** 2 * len(seen[0])
     n_resamples = enough_redraws(asked, _least(len(names), adjust, squared), level, size)
+    drawn_alone: list[Floats | None] = [None] * len(seen)
     own, limits = np.zeros((2, len(seen)))  # only squared errors may be zero for both models, where no normal law holds
     if squared:
         laws = [own_nulls(estimator, *each, None, n_resamples, generator)[0] for each in known]
         own = np.array([law.pvalue(each.value) for law, each in zip(laws, values, strict=True)])
         limits = np.array([float(law.quantile(1 - level)) for law in laws])
+        drawn_alone = [law.samples for law in laws]
     differences = np.array([values[a].value - values[b].value for a, b in pairs])
     samples = [models[name] for name in names]
     errors, single = _each_pair(evaluators, values, seen, pairs, n_resamples, generator, samples, estimator.lens)
@@ -163,7 +165,8 @@ def compare_models(
         own_pvalues=tuple(map(float, own)) if squared else None,
         own_limits=tuple(limits.tolist()) if squared else None,
         confidence_intervals=tuple(
-            interval_or_none(estimator.core, each, confidence_level, n_resamples, generator) for each in seen
+            interval_or_none(estimator.core, each, confidence_level, n_resamples, generator, redraws, evaluator)
+            for (each, evaluator), redraws in zip(known, drawn_alone, strict=True)
         ),
         pairs=tuple(
             PairDifference(names[a], names[b], *rest) for (a, b), *rest in zip(pairs, *numbers, counts, strict=True)

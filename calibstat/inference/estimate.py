@@ -278,11 +278,17 @@ def interval_of(
 
 
 def interval_or_none(
-    core: Estimator, seen: Sample, confidence_level: float, n_resamples: int, rng: np.random.Generator
+    core: Estimator,
+    seen: Sample,
+    confidence_level: float,
+    n_resamples: int,
+    rng: np.random.Generator,
+    redraws: Floats | None = None,
+    evaluator: Evaluator | None = None,
 ) -> ConfidenceInterval | None:
-    """Return the default interval, or None where none is known."""
+    """Return the default interval, or None where none is known; redraws and evaluator are as for `interval_of`."""
     try:
-        return interval_of(core, seen, Multiplier(n_resamples), None, rng).interval(confidence_level)
+        return interval_of(core, seen, Multiplier(n_resamples), redraws, rng, evaluator).interval(confidence_level)
     except NoInterval:
         return None
 

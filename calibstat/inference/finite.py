@@ -375,9 +375,7 @@ class SquaredInterval(Interval):
         rank = _rank(tail - SPENT, len(self.ways[0][1]))
 
         def kept(theta: float) -> bool:
-            return any(
-                (np.partition(_at(theta, way), rank - 1, axis=0)[rank - 1] <= self._counted).any() for way in self.ways
-            )
+            return any((np.count_nonzero(_at(theta, way) <= self._counted, axis=0) >= rank).any() for way in self.ways)
 
         return _turning_point(kept, self.largest)
 
@@ -386,9 +384,7 @@ class SquaredInterval(Interval):
         rank = _rank(tail - SPENT, len(self.ways[0][1]))
 
         def rejected(theta: float) -> bool:
-            return all(
-                (-np.partition(-_at(theta, way), rank - 1, axis=0)[rank - 1] < self.value).all() for way in self.ways
-            )
+            return all((np.count_nonzero(_at(theta, way) >= self.value, axis=0) < rank).all() for way in self.ways)
 
         if self.value <= 0 or not rejected(0.0) or self._zero_pvalue() > tail:
             return 0.0
