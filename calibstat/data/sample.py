@@ -376,6 +376,8 @@ class Predictions:
     @cached_property
     def chances(self) -> Floats:
         """(n, K) probabilities from which calibrated labels are drawn: the rows clipped to [0, 1] and normalised."""
+        if self.n_classes == 2 and self._is_exact_law:
+            return self.probabilities
         clipped = np.clip(self.probabilities, 0.0, 1.0)
         if self.n_classes == 2:  # many times faster than a sum along so short an axis
             clipped /= (clipped[:, 0] + clipped[:, 1])[:, None]
@@ -386,10 +388,18 @@ class Predictions:
     @cached_property
     def is_law(self) -> bool:
         """Whether the rows equal `chances` up to 1e-9: they are nonnegative and sum to one."""
+        return self._sums_to_one(SAME)
+
+    @cached_property
+    def _is_exact_law(self) -> bool:
+        """Whether the rows equal `chances` to the last digit, as those of two classes made from one column do."""
+        return self._sums_to_one(0.0)
+
+    def _sums_to_one(self, slack: float) -> bool:
         for start in range(0, len(self), ROWS_IN_CACHE):
             rows = two_columns(self.rows[start : start + ROWS_IN_CACHE]).astype(np.float64, copy=False)
             sums = rows[:, 0] + rows[:, 1] if self.n_classes == 2 else rows.sum(axis=1)
-            if rows.min() < 0 or sums.min() < 1 - SAME or sums.max() > 1 + SAME:
+            if rows.min() < 0 or sums.min() < 1 - slack or sums.max() > 1 + slack:
                 return False
         return True
 

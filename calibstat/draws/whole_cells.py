@@ -367,8 +367,9 @@ class SignedCells:
         parts = [slice(start, start + ROWS_IN_CACHE) for start in starts]
         squares = np.sum([_products(index[part], _signed(sample, part, total), size) for part in parts], axis=0)
         least = _STANDS_OUT * np.diagonal(squares, axis1=1, axis2=2)
-        far = [np.flatnonzero((_signed(sample, part, total) ** 2 > least[index[part]]).any(axis=1)) for part in parts]
-        found = np.concatenate([start + each for start, each in zip(starts, far, strict=True)])
+        may = (least < _largest(sample, total)).any(axis=1)
+        found = np.flatnonzero(may[index]) if may.any() else np.empty(0, dtype=np.intp)
+        found = found[(_signed(sample, found, total) ** 2 > least[index[found]]).any(axis=1)]
         if len(found) * ROWS_FOR_A_CELL > len(sample):
             return None
         apart, home = _signed(sample, found, total), index[found]
@@ -400,10 +401,20 @@ def _signed(sample: Sample, rows: Ints | slice, total: float) -> Floats:
     return np.concatenate([weights * residuals * (1 + weights / total), weights], axis=1)
 
 
+def _largest(sample: Sample, total: float) -> float:
+    """Return what no square of `_signed` exceeds."""
+    weights = sample.predictions.weights
+    most = 1.0 if weights is None else float(weights.max(initial=0))
+    return (most * (1 + most / total)) ** 2
+
+
 def _products(index: Ints, columns: Floats, size: int) -> Floats:
     """Add up the products of any two columns of the rows (m, k) in cells: (L, k, k)."""
-    sums = [[np.bincount(index, one * other, size) for one in columns.T] for other in columns.T]
-    return np.moveaxis(np.array(sums, dtype=float), -1, 0)
+    found = np.empty((size, columns.shape[1], columns.shape[1]))
+    for one, first in enumerate(columns.T):
+        for other, second in enumerate(columns.T[: one + 1]):
+            found[:, one, other] = found[:, other, one] = np.bincount(index, first * second, size)
+    return found
 
 
 def _root(covariance: Floats) -> Floats:

@@ -139,6 +139,7 @@ class TallyPlan:
         self.cells = cells
         self.needs = frozenset(needs)
         self._prediction: Floats | None = None
+        self._observed: tuple[Array, Tally] | None = None  # the labels of the sample, and their sums
         self.label_law: object = None  # of counts under redrawn labels, once `draws` has computed it
 
     @cached_property
@@ -175,7 +176,18 @@ class TallyPlan:
         return Tally(fixed.weight, fixed.prediction, outcome, fixed.weight2, complement=fixed.complement)
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Tally:
-        """Add up outcomes (..., n) or chances (..., n, K), with further weights (..., n)."""
+        """Add up outcomes (..., n) or chances (..., n, K), with further weights (..., n).
+
+        Those of a sample, which nobody can change, are added up once.
+        """
+        if weights is not None or outcomes.ndim > 1 or outcomes.flags.writeable:
+            return self._add(outcomes, weights)
+        known = self._observed
+        if known is None or known[0] is not outcomes:
+            known = self._observed = outcomes, self._add(outcomes, None)
+        return known[1]
+
+    def _add(self, outcomes: Array, weights: Array | None) -> Tally:
         combined = _both_weights(self.predictions.weights, weights)
         floating = outcomes.dtype.kind == "f"
         if floating:
@@ -196,6 +208,10 @@ class TallyPlan:
     def fewest(self, outcomes: Array) -> float:
         """Return the fewest rows of one outcome (n,) in a cell; with weights, how many equal ones would be as good."""
         weights, n_classes = self.predictions.weights, self.n_classes
+        if weights is None and n_classes == 2:
+            tally = self(outcomes)
+            both = np.stack([tally.outcome[..., 0], tally.weight - tally.outcome[..., 0]])
+            return float(both[:, tally.weight > 0].min(initial=len(outcomes)))
         place, shape = self.cells.index * n_classes + outcomes, (self.cells.size, n_classes)
         found: Array = np.bincount(place, weights, minlength=shape[0] * shape[1]).reshape(shape)
         known = found.any(axis=-1)  # a cell may be empty

@@ -17,7 +17,7 @@ import numpy as np
 from calibstat._dataclass import dataclass
 from calibstat._lazy import optimize, special
 from calibstat._text import counted
-from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Floats, Ints, effective_rows, numbered_codes
+from calibstat.data.arrays import NUMBERS_IN_CACHE, ROWS_IN_CACHE, Array, Floats, Ints, effective_rows, numbered_codes
 from calibstat.data.rounding import ROUNDING, above_rounding, rounded_up
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.labels import LabelLaw
@@ -226,6 +226,18 @@ def orders(chances: Floats) -> Ints:
     return np.searchsorted(_ENDS, chances, side="right")
 
 
+def _seen_in_orders(chances: Floats, outcomes: Ints) -> Ints:
+    """Return how often each of two outcomes was seen in each of `orders`: (`ORDERS`, 2), in one pass over the rows."""
+    found = np.zeros(2 * ORDERS, dtype=np.intp)
+    for start in range(0, len(chances), ROWS_IN_CACHE):
+        rows = slice(start, start + ROWS_IN_CACHE)
+        some, codes = chances[rows], outcomes[rows].astype(np.uint8)
+        for end in _ENDS:
+            codes += np.multiply(some >= end, 2, dtype=np.uint8)
+        found += np.bincount(codes, minlength=2 * ORDERS)
+    return found.reshape(ORDERS, 2)
+
+
 def _enough_rows(counts: Ints) -> Ints:
     """Number neighbours alike until they have so many rows that they can show noise."""
     return join(counts[:, None], lambda sums: bool(sums[0] >= SEEN))
@@ -245,6 +257,10 @@ def possible_noise(
     those stretches of similar predictions have them whose noise is hidden, and nothing is drawn where it is little.
     """
     predictions, offers = seen.predictions, evaluator.capabilities
+    maximum = offers.terms is not None and offers.terms.combine == "max"
+    binary = predictions.n_classes == 2 and predictions.weights is None
+    if not (all_cells or maximum) and binary and not hides_noise(_seen_in_orders(predictions.event, seen.outcomes)):
+        return []
     weights = np.ones(len(seen)) if predictions.weights is None else predictions.weights
     plan = offers.tally if offers.from_tally and offers.tally and offers.tally.predictions is predictions else None
     cells = plan.cells.index if plan and all_cells else stretches(predictions)
@@ -252,10 +268,10 @@ def possible_noise(
     if groups.effective < FEWEST_ROWS:
         return [np.full(n_resamples, np.inf)]
     hidden = None if all_cells else groups.hidden
-    if hidden is not None:
-        maximum = offers.terms is not None and offers.terms.combine == "max"
-        if not (hidden.any() if maximum else groups.may_matter(np.bincount(groups.index, weights**2))):
-            return []
+    if hidden is not None and not (
+        hidden.any() if maximum else groups.may_matter(np.bincount(groups.index, weights**2))
+    ):
+        return []
     draw = _by_rows if plan is None else _by_cells
     return [draw(seen, evaluator, groups, chances, n_resamples, rng) for chances in groups.possible(hidden, spent)]
 

@@ -41,10 +41,11 @@ class Atoms:
 
     def tail(self, thresholds: Array) -> Floats:
         """Return P(X >= threshold) for each threshold."""
-        return self._tails[np.searchsorted(self.values, thresholds)]
+        return self.tails[np.searchsorted(self.values, thresholds)]
 
     @cached_property
-    def _tails(self) -> Floats:
+    def tails(self) -> Floats:
+        """P(X >= each value) and, last, zero: (m + 1,)."""
         tails = np.zeros(len(self.masses) + 1)
         np.cumsum(self.masses[::-1], out=tails[-2::-1])
         return tails

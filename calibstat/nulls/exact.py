@@ -207,8 +207,10 @@ def _enumerated(cells: list[Atoms]) -> tuple[Atoms, Atoms] | None:
 
 _ATOMS_FOR_MEAN = 1024
 _ATOMS_FOR_SIZE = 64
-# The search for a quantile comes no closer to the ends of where it looks than this share.
-_CLOSE = 0.003
+# A quantile is searched with fewer atoms of one part, up to a share of the whole range where about so many sums lie.
+# There, or some times as far, all sums are looked at. No search comes closer to the ends of its stretch than a share.
+_ATOMS_FOR_QUANTILE = 4096
+_SUMS, _NEAR, _WIDER, _CLOSEST = 2**15, 1e-3, 6, 0.003
 
 
 @final
@@ -242,21 +244,35 @@ class ExactNull(NullDistribution):
         return np.asarray(self.link(np.array([self._total(q)]))[0])
 
     def _total(self, q: float) -> float:
-        """Return the smallest sum with P(sum <= it) >= q: that of a law of fewer atoms is nearly it."""
-        (low, high), below, above = self._ends, self.first.masses[0] * self.second.masses[0] - q, 1 - q
-        if below < 0 and len(self.first.values) > _ATOMS_FOR_MEAN:
-            first, second = (each.compressed(_ATOMS_FOR_MEAN) for each in (self.first, self.second))
-            near, piece = ExactNull(first, second, self.link)._total(q), (high - low) / _ATOMS_FOR_MEAN
-            low, high = max(low, near - piece), min(high, near + piece)
-            below, above = self._reached(low) - q, self._reached(high) - q
-        turn = 0
-        while below < 0 <= above and high - low > TIE_SHARE * max(abs(low), abs(high)):
-            turn += 1  # along a straight line, and every third time to the middle
-            share = 0.5 if turn % 3 == 0 else min(max(below / (below - above), _CLOSE), 1 - _CLOSE)
-            middle = low + share * (high - low)
-            found = self._reached(middle) - q
-            low, below, high, above = (low, below, middle, found) if found >= 0 else (middle, found, high, above)
-        return low if below >= 0 else high
+        """Return the smallest sum with P(sum <= it) >= q: near that of a law of fewer atoms, all sums are looked at."""
+        (lowest, highest), first, second = self._ends, self.first, self.second
+        if first.masses[0] * second.masses[0] >= q:
+            return lowest
+        if q >= 1:
+            return highest
+        near = (highest - lowest) * min(_NEAR, _SUMS / (len(first.values) * len(second.values)))
+        low, high = _bracket(q, first, second.compressed(_ATOMS_FOR_QUANTILE), lowest, highest, near)
+        for reach in (near, _WIDER * near):
+            found = self._between(q, low - reach, high + reach)
+            if found is not None:
+                return found
+        return _bracket(q, first, second, lowest, highest, TIE_SHARE * max(abs(lowest), abs(highest)))[1]
+
+    def _between(self, q: float, low: float, high: float) -> float | None:
+        """Return the smallest sum that reaches q; None if it is not above `low` and up to `high`, or sums are many."""
+        first, second = self.first, self.second
+        start, top = np.searchsorted(first.values, low - second.values, side="right"), high - second.values
+        below = 1 - float(second.masses @ first.tails[start])
+        some = np.flatnonzero((first.values.take(start, mode="clip") <= top) & (start < len(first.values)))
+        counts = np.searchsorted(first.values, top[some], side="right") - start[some]
+        if below >= q or counts.sum() > _WIDER**2 * _SUMS:
+            return None
+        other = np.repeat(some, counts)
+        one = np.arange(len(other)) + np.repeat(start[some] - (np.cumsum(counts) - counts), counts)
+        sums = first.values[one] + second.values[other]
+        order = np.argsort(sums, kind="stable")
+        at = int(np.searchsorted(below + np.cumsum((first.masses[one] * second.masses[other])[order]), q))
+        return float(sums[order[at]]) if at < len(order) else None
 
     @cached_property
     def mean(self) -> Floats:
@@ -325,3 +341,22 @@ class ExactNull(NullDistribution):
             if (between[at], between[at + 1]) == (low, high) or not between[at] < between[at + 1]:
                 return high
             low, high = float(between[at]), float(between[at + 1])
+
+
+def _bracket(q: float, first: Atoms, second: Atoms, low: float, high: float, close: float) -> tuple[float, float]:
+    """Return two numbers, close to each other, where the distribution of the sum of two parts has not, and has, q."""
+
+    def reached(total: float) -> float:
+        return 1 - float(second.masses @ first.tail(np.nextafter(total - second.values, np.inf))) - q
+
+    below, above, turn = reached(low), reached(high), 0
+    while below < 0 <= above and high - low > close:
+        turn += 1  # along a straight line, and every fifth time to the middle
+        share = 0.5 if turn % 5 == 0 else min(max(below / (below - above), _CLOSEST), 1 - _CLOSEST)
+        middle = low + share * (high - low)
+        found = reached(middle)
+        if found < 0:  # an end that stays counts half
+            low, below, above = middle, found, above / 2
+        else:
+            high, above, below = middle, found, below / 2
+    return (low, low) if below >= 0 else (high, high) if above < 0 else (low, high)

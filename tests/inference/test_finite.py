@@ -215,3 +215,12 @@ def test_which_intervals_hold_at_every_n():
         cs.estimate(sample, cs.CORP(), interval="finite", n_resamples=39)
     with pytest.raises(ValueError, match=r"needs a level below 0\.999"):
         cs.estimate(sample, ONE, interval="finite", confidence_level=0.9995, rng=0)
+
+
+def test_outcomes_are_counted_by_the_order_of_their_chances():
+    rng = np.random.default_rng(0)
+    chances = np.concatenate([finite._ENDS, [0.0, 1.0], rng.beta(0.1, 0.1, 40_000)])
+    outcomes = (rng.random(len(chances)) < chances).astype(int)
+    expected = np.zeros((finite.ORDERS, 2), dtype=int)
+    np.add.at(expected, (finite.orders(chances), outcomes), 1)
+    assert np.array_equal(finite._seen_in_orders(chances, outcomes), expected)

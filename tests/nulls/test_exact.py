@@ -301,6 +301,20 @@ def test_quantiles_invert_the_distribution():
             assert np.mean(drawn.samples <= value) == pytest.approx(q, abs=4 * np.sqrt(q * (1 - q) / 999))
 
 
+@pytest.mark.parametrize("even", [True, False])
+def test_quantiles_of_many_atoms_are_those_of_all_their_sums(even):
+    """Half a million sums, evenly spread or with few totals, against a cumulative sum of all of them."""
+    rng = np.random.default_rng(4)
+    values = [np.sort(rng.integers(0, 300, m) / 7 if even else rng.random(m)) for m in (800, 600)]
+    first, second = (Atoms(np.unique(each), rng.dirichlet(np.ones(len(np.unique(each))))) for each in values)
+    sums, masses = np.add.outer(first.values, second.values).ravel(), np.outer(first.masses, second.masses).ravel()
+    order = np.argsort(sums)
+    reached, law = np.cumsum(masses[order]), exact.ExactNull(first, second, lambda total: total)
+    for q in (0.0, 1e-6, 0.05, 0.31, 0.95, 0.9999, 1.0):
+        expected = sums[order[min(int(np.searchsorted(reached, q)), len(order) - 1)]]
+        assert float(law.quantile(q)) == pytest.approx(expected, rel=1e-9)
+
+
 def test_a_result_survives_pickling_and_its_floor_is_a_bound():
     sample = cs.Sample(np.arange(400) % 2, np.where(np.arange(400) % 2, 0.1, 0.9))
     for estimator in (cs.ECE(TWO), cs.RMSCE(cs.EqualMass(15)), cs.HosmerLemeshow(4)):
