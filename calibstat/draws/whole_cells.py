@@ -367,7 +367,7 @@ class SignedCells:
         parts = [slice(start, start + ROWS_IN_CACHE) for start in starts]
         squares = np.sum([_products(index[part], _signed(sample, part, total), size) for part in parts], axis=0)
         least = _STANDS_OUT * np.diagonal(squares, axis1=1, axis2=2)
-        may = (least < _largest(sample, total)).any(axis=1)
+        may = np.any(least < _largest(sample, total), axis=1)
         found = np.flatnonzero(may[index]) if may.any() else np.empty(0, dtype=np.intp)
         found = found[(_signed(sample, found, total) ** 2 > least[index[found]]).any(axis=1)]
         if len(found) * ROWS_FOR_A_CELL > len(sample):

@@ -207,10 +207,10 @@ def _enumerated(cells: list[Atoms]) -> tuple[Atoms, Atoms] | None:
 
 _ATOMS_FOR_MEAN = 1024
 _ATOMS_FOR_SIZE = 64
-# A quantile is searched with fewer atoms of one part, up to a share of the whole range where about so many sums lie.
-# There, or some times as far, all sums are looked at. No search comes closer to the ends of its stretch than a share.
-_ATOMS_FOR_QUANTILE = 4096
-_SUMS, _NEAR, _WIDER, _CLOSEST = 2**15, 1e-3, 6, 0.003
+# A quantile is searched with few atoms of one part up to a share of the whole range, then with more, to where about so
+# many sums lie. There, or some times as far, all sums are looked at. No search comes closer to its ends than a share.
+_ATOMS_FOR_START, _START, _ATOMS_FOR_QUANTILE = 256, 1e-4, 4096
+_SUMS, _PIECES, _NEAR, _WIDER, _CLOSEST = 2**14, 256, 1e-3, 6, 0.003
 
 
 @final
@@ -248,10 +248,12 @@ class ExactNull(NullDistribution):
         (lowest, highest), first, second = self._ends, self.first, self.second
         if first.masses[0] * second.masses[0] >= q:
             return lowest
-        if q >= 1:
+        if q >= 1 or lowest == highest:
             return highest
+        low, high, few = lowest, highest, second.compressed(_ATOMS_FOR_QUANTILE)
         near = (highest - lowest) * min(_NEAR, _SUMS / (len(first.values) * len(second.values)))
-        low, high = _bracket(q, first, second.compressed(_ATOMS_FOR_QUANTILE), lowest, highest, near)
+        for each, close in ((few.compressed(_ATOMS_FOR_START), max(near, _START * (highest - lowest))), (few, near)):
+            low, high = _bracket(q, first, each, low - close, high + close, close)
         for reach in (near, _WIDER * near):
             found = self._between(q, low - reach, high + reach)
             if found is not None:
@@ -269,10 +271,17 @@ class ExactNull(NullDistribution):
             return None
         other = np.repeat(some, counts)
         one = np.arange(len(other)) + np.repeat(start[some] - (np.cumsum(counts) - counts), counts)
-        sums = first.values[one] + second.values[other]
-        order = np.argsort(sums, kind="stable")
-        at = int(np.searchsorted(below + np.cumsum((first.masses[one] * second.masses[other])[order]), q))
-        return float(sums[order[at]]) if at < len(order) else None
+        sums, masses = first.values[one] + second.values[other], first.masses[one] * second.masses[other]
+        place = np.minimum((sums - low) * (_PIECES / (high - low)), _PIECES - 1).astype(np.intp)
+        reached = below + np.cumsum(np.bincount(place, masses, _PIECES))
+        piece = int(np.searchsorted(reached, q))
+        if piece == _PIECES:
+            return None
+        inside = np.flatnonzero(place == piece)
+        inside = inside[np.argsort(sums[inside], kind="stable")]
+        start_of_piece = reached[piece - 1] if piece else below
+        at = int(np.searchsorted(start_of_piece + np.cumsum(masses[inside]), q))
+        return float(sums[inside[min(at, len(inside) - 1)]])
 
     @cached_property
     def mean(self) -> Floats:
