@@ -67,7 +67,6 @@ def form_groups(variables: Sequence[Levels], n: int, depth: int, min_size: int) 
     Variables with one level, groups of fewer than `min_size` rows, and crossings that repeat a group are left out.
     """
     groups, left_out = [Group((), np.arange(n))], []
-    seen = {groups[0].rows.tobytes(): groups[0].name} if depth > 1 else {}
     for variable in variables:
         if variable.size == 1:
             left_out.append(LeftOut(variable.variable, n, f"has one level, {variable.names[0]!r}"))
@@ -77,12 +76,10 @@ def form_groups(variables: Sequence[Levels], n: int, depth: int, min_size: int) 
             for group in _cross(factors):
                 if len(group.rows) < min_size:
                     left_out.append(LeftOut(group.name, len(group.rows), f"has fewer than {counted(min_size, 'row')}"))
-                elif crossed > 1 and (same := seen.get(group.rows.tobytes())):
-                    left_out.append(LeftOut(group.name, len(group.rows), f"has the same rows as {same}"))
+                elif crossed > 1 and (same := [each for each in groups if np.array_equal(each.rows, group.rows)]):
+                    left_out.append(LeftOut(group.name, len(group.rows), f"has the same rows as {same[0].name}"))
                 else:
                     groups.append(group)
-                    if depth > 1:
-                        seen.setdefault(group.rows.tobytes(), group.name)
     return groups, left_out
 
 

@@ -33,6 +33,8 @@ ROWS = 5000
 _STEPS, _SUMS, _MOST = (32, 48), 4096, 512
 # A replicate of hidden noise counts as so many random numbers, so that blocks are of 256.
 _NUMBERS = 1024
+# At least so many replicates are evaluated at once: with fewer, the calls for each group cost more than the sums.
+_AT_ONCE = 256
 # So many standard deviations of a step are missed of each extreme of a walk that is read at the ends of steps:
 # -zeta(1/2) over the root of 2 pi (Siegmund 1985).
 _MISSED = 0.5826
@@ -93,10 +95,10 @@ class PooledGroups:
 
     def __call__(self, sums: Floats) -> Floats:
         """Evaluate sums of weighted residuals (R, T, J), with what steps miss added: (R, J)."""
-        n_steps = self.layout.n_steps
+        placed = np.ascontiguousarray(np.moveaxis(sums, -1, 0))
         own = (
-            sums[..., j] if len(each.filled) == n_steps else sums[:, each.filled, j]
-            for j, each in enumerate(self.members)
+            each if len(member.filled) == self.layout.n_steps else np.take(each, member.filled, axis=1)
+            for member, each in zip(self.members, placed, strict=True)
         )
         values = [member(each) for member, each in zip(self.members, own, strict=True)]
         return np.stack(values, axis=-1) + self.missed
@@ -122,7 +124,7 @@ class PooledGroups:
         return sign_sums(self.layout, self.residual, self.weights, centre)
 
     def _replicates(self, drawn: tuple[Draw, int], n_resamples: int, rng: np.random.Generator) -> Floats:
-        return replicate(self, drawn[0], n_resamples, drawn[1], rng)
+        return replicate(self, drawn[0], n_resamples, drawn[1], rng, _AT_ONCE)
 
     def possible(self, j: int, n_resamples: int, rng: np.random.Generator, spent: float) -> list[Floats]:
         """Draw the noise that group j may hide, in each way, as `possible_noise` does for rows: (R,) each."""
