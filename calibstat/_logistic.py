@@ -199,19 +199,19 @@ def inverse_roots(matrices: Floats, least: float) -> tuple[Floats, int]:
 def orthonormal(design: Floats) -> tuple[Floats, Floats]:
     """Return an orthogonal basis of mean squares 1 with ``basis == design @ transform``; dependent columns are zero."""
     n, d = design.shape
-    basis, transform = np.zeros((n, d)), np.zeros((d, d))
+    basis, transform = np.zeros((d, n)), np.zeros((d, d))  # both by rows, which lie in one piece of memory
     for j in range(d):
         size = np.sqrt(np.mean(design[:, j] ** 2)) if n else 0.0
         if size == 0:
             continue
         column, combination = design[:, j] / size, np.eye(d)[j] / size
         for _ in range(2):  # twice is enough (Giraud et al. 2005)
-            along = basis.T @ column / n
-            column, combination = column - basis @ along, combination - transform @ along
+            along = basis[:j] @ column / n
+            column, combination = column - along @ basis[:j], combination - along @ transform[:j]
         left = np.sqrt(np.mean(column**2))
         if left > SAME:
-            basis[:, j], transform[:, j] = column / left, combination / left
-    return basis, transform
+            basis[j], transform[j] = column / left, combination / left
+    return basis.T, transform.T
 
 
 # Natural cubic splines, given by their values at the knots: cubic between, linear beyond.

@@ -44,6 +44,8 @@ from calibstat.lenses.base import Lens
 MIN_EXPECTED = 10.0
 # Steps of the prediction in which the sums of many rows are drawn.
 _STEPS = 128
+# One in so many of many rows is fitted first.
+_ONE_IN = 16
 _IN_STEPS = (
     f"every group expects at least {ENOUGH} events and non-events, so sums over {_STEPS} steps of the prediction are "
     "drawn from their joint normal law, and p-values compare walks at the ends of these"
@@ -214,6 +216,7 @@ class PooledCurve:
     event: Floats
     weights: Floats
     basis: Floats
+    coefficients: Floats  # (d,)
     chance: Floats
     residual: Floats
 
@@ -223,9 +226,13 @@ class PooledCurve:
         event, weights = seen.predictions.event, all_weights(seen.predictions, None)
         happened, weights = seen.outcomes.astype(float), weights / weights.mean()
         basis = spline_basis(event, n_knots(len(event)))
-        fits = fit_logistic(basis, happened[None], weights)
+        start = None
+        if len(event) >= ROWS:  # from the curve of some rows to that of all it is not far
+            near = fit_logistic(basis[::_ONE_IN], happened[None, ::_ONE_IN], weights[::_ONE_IN])
+            start = near.coefficients[0] if near.exists[0] else None
+        fits = fit_logistic(basis, happened[None], weights, start=start)
         chance = expit(linear_predictor(basis, fits.coefficients))[0]
-        return cls(event, weights, basis, chance, weights * (happened - chance))
+        return cls(event, weights, basis, fits.coefficients[0], chance, weights * (happened - chance))
 
     @property
     def variance(self) -> Floats:
@@ -436,7 +443,9 @@ def log_odds(seen: Sample, index: Ints, codes: Ints, curve: PooledCurve | None =
     design = np.column_stack([curve.basis, columns])
     contrasts = np.zeros((len(mass), design.shape[1]))
     contrasts[:, curve.basis.shape[1] :] = (np.eye(len(mass)) - others)[:, 1:]
-    fit = fit_logistic(design, seen.outcomes[None].astype(float), curve.weights).coefficients[0]
+    start = np.append(curve.coefficients, np.zeros(columns.shape[1]))
+    happened = seen.outcomes[None].astype(float)
+    fit = fit_logistic(design, happened, curve.weights, start=start).coefficients[0]
     chance = expit(design @ fit)
     naive, covariance = sandwich(
         design, curve.weights * chance * (1 - chance), curve.weights * (seen.outcomes - chance), codes
