@@ -77,15 +77,29 @@ def track(items: Iterable[T], total: int) -> Iterator[T]:
     Where nobody listens, a bar is shown at the prompt of an interactive session, and nothing elsewhere.
     """
     if _listener.get() is None:
-        if not _at_a_prompt():
-            yield from items
-            return
-        with TerminalBar("calibstat", patience=PATIENCE) as bar, listening(bar.hear):
-            yield from track(items, total)
+        with bar_at_prompt():
+            yield from items if _listener.get() is None else track(items, total)
         return
     for done, item in enumerate(items):
         with part(done / max(total, 1), (done + 1) / max(total, 1)):
             yield item
+
+
+@contextmanager
+def bar_at_prompt() -> Iterator[None]:
+    """Show a bar for what runs inside the ``with`` block, where nobody listens yet and somebody waits at the prompt."""
+    if _listener.get() is None and _at_a_prompt():
+        with TerminalBar("calibstat", patience=PATIENCE) as bar, listening(bar.hear):
+            yield
+    else:
+        yield
+
+
+def tell(fraction: float) -> None:
+    """Tell whoever listens which fraction is done, for work that is no loop."""
+    listener = _listener.get()
+    if listener is not None:
+        listener(fraction)
 
 
 def _at_a_prompt() -> bool:
@@ -97,6 +111,7 @@ def _at_a_prompt() -> bool:
 
 PATIENCE = 2.0  # seconds
 REDRAW = 0.2
+LEFT = ", about {remaining} left"
 EARLY = 0.25  # of the patience, after which the share that is done tells how long the whole will take
 
 
@@ -118,7 +133,7 @@ class TerminalBar:
         stays: bool = False,
         visible: bool = True,
         stream: TextIO | None = None,
-        layout: str = "{desc}: {percentage:3.0f}%|{bar:30}| {elapsed}{postfix}",
+        layout: str = "{desc}: {percentage:3.0f}%|{bar:30}| {elapsed}" + LEFT + "{postfix}",
     ) -> None:
         self.doing, self.layout = doing, layout
         self.done: float = 0
@@ -169,7 +184,7 @@ class TerminalBar:
         from tqdm import tqdm
 
         size = {} if _knows_its_size(self.stream) else {"ncols": 80, "nrows": 20}
-        bar = tqdm(desc=self.doing, total=self.total, file=self.stream, bar_format=self.layout, **size)
+        bar = tqdm(desc=self.doing, total=self.total, file=self.stream, bar_format=self._form(), **size)
         bar.start_t = self._started
         while not self._ended.wait(REDRAW):
             self._refresh(bar)
@@ -179,7 +194,12 @@ class TerminalBar:
 
     def _refresh(self, bar: Any) -> None:
         bar.n, bar.total, bar.postfix = self.done, self.total, self.note
+        bar.bar_format = self._form()
         bar.refresh()
+
+    def _form(self) -> str:
+        """Return the layout, without an estimate while nothing tells how long the work takes."""
+        return self.layout if self.done else self.layout.replace(LEFT, "")
 
 
 def _knows_its_size(stream: TextIO) -> bool:

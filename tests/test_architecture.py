@@ -48,7 +48,7 @@ LAYERS = {
     "_compiled": {"_threads"},
     "_files": set(),
     "_fast": {"data", "_compiled", "_threads", "binnings"},
-    "data": {"_compiled", "_dataclass", "_files", "_text"},
+    "data": {"_compiled", "_dataclass", "_files", "_progress", "_text"},
     "lenses": BELOW | {"data"},
     "binnings": BELOW | {"data"},
     "estimators": BELOW | {"data", "lenses", "binnings"},

@@ -11,6 +11,8 @@ import calibstat as cs
 from calibstat._progress import listening, part, track
 from calibstat.calibrators import Beta, Platt
 from calibstat.comparisons.compare import compare_calibrators
+from calibstat.data import _line_counts as line_counts
+from calibstat.data import files
 from calibstat.generators import BetaPredictions, LogitShift, Slope
 from calibstat.planning.planning import minimum_detectable, required_n
 from calibstat.sweeps.sweep import Sweep
@@ -113,15 +115,30 @@ def three_classes(n):
     [
         lambda: cs.SKCE()(three_classes(5000)),
         lambda: cs.Jackknifed(cs.Kuiper())(WORLD.sample(4000, rng=0)),
+        lambda: cs.calibration_test(three_classes(600), cs.SKCE(), rng=0),
+        lambda: cs.Jackknifed(cs.ECE(cs.EqualMass(5)))(WORLD.sample(1500, rng=0)),
         lambda: cs.Monitor(labels=range(3)).update(three_classes(3000).y_prob, three_classes(3000).outcomes),
     ],
-    ids=["pairs of rows", "leaving out rows", "monitor"],
+    ids=["pairs of rows", "leaving out rows", "pairs of redrawn rows", "leaving out rows of cells", "monitor"],
 )
 def test_one_long_evaluation_is_heard(work):
     told = heard(work)
     assert len(told) >= 4
     assert told[0] == 0
     assert 0.3 < max(told) <= 1
+
+
+def test_reading_a_file_tells_which_part_of_it_is_read(tmp_path, monkeypatch):
+    import pandas  # noqa: F401 (a small file is read whole without it)
+
+    monkeypatch.setattr(line_counts, "BLOCK", 1000)
+    monkeypatch.setattr(files, "BLOCK", 1000)
+    file = tmp_path / "rows.csv"
+    file.write_text("y,p\n" + "1,0.5\n0,0.25\n" * 1000)
+    told = heard(lambda: cs.Sample.read(file, y_true="y", y_prob="p"))
+    assert len(told) > 10
+    assert told == sorted(told)
+    assert (told[0] < 0.2, told[-1]) == (True, 1.0)
 
 
 def test_a_sweep_is_heard_from_its_threads():

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from typing import Any
+
+from calibstat._progress import tell
 
 BLOCK = 1 << 18  # as many bytes as pandas asks for at once, so that no block is copied
 LONGEST = 1 << 26
@@ -23,6 +26,10 @@ class CountedLines(io.RawIOBase):
         self._ready = start
         self.counter = LineCounter(delimiter, n_columns, line)
         self.counter.feed(start)
+        plain = isinstance(
+            getattr(stream, "raw", None), io.FileIO
+        )  # a pipe has size 0; of a compressed file no share is known
+        self._size = os.fstat(stream.fileno()).st_size if plain else 0
 
     def readable(self) -> bool:
         """Return True: the stream can be read."""
@@ -35,6 +42,8 @@ class CountedLines(io.RawIOBase):
         if not self._ready:
             self._ready = self._stream.read(BLOCK)
             self.counter.feed(self._ready) if self._ready else self.counter.end()
+            if self._size:
+                tell(min(1.0, self._stream.tell() / self._size))
         taken, self._ready = self._ready[:size], self._ready[size:]
         return taken
 

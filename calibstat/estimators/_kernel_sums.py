@@ -220,7 +220,7 @@ class PanelSums(PairSums):
             return self._made()
         if self._kept is None:
             self._kept = list(self._made())
-        return iter(self._kept)
+        return track(self._kept, len(self._kept))
 
     def _made(self) -> Iterator[tuple[slice, slice, list[Floats]]]:
         """Yield kernel values of rows of `first` and of `second`, zero unless the first comes before the second."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from calibstat._dataclass import dataclass
+from calibstat._progress import track
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Estimator, Evaluator, Forwarding, Headline, ResidualForm, all_weights, is_chances
@@ -90,7 +91,7 @@ class _JackknifeEvaluator(Evaluator):
         row_shape = outcomes.shape[-2:] if is_chances(outcomes) else outcomes.shape[-1:]
         rows = np.broadcast_to(outcomes, (*leading, *row_shape)).reshape(-1, *row_shape)
         moving = None if weights is None else np.broadcast_to(weights, (*leading, n)).reshape(-1, n)
-        values = [self._one(row, None if moving is None else moving[i]) for i, row in enumerate(rows)]
+        values = [self._one(row, None if moving is None else moving[i]) for i, row in enumerate(track(rows, len(rows)))]
         return np.reshape(values, (*leading, *self.shape))
 
     def _one(self, outcomes: Array, weights: Array | None) -> Floats:
@@ -103,7 +104,8 @@ class _JackknifeEvaluator(Evaluator):
             return np.full(self.shape, np.nan)
         value = n * self.inner(outcomes, weights)
         size = max(1, _NUMBERS // n)
-        for start in range(0, n, size):
+        starts = range(0, n, size)
+        for start in track(starts, len(starts)):
             left_out = np.arange(start, min(start + size, n))
             kept = np.tile(moving, (len(left_out), 1))
             kept[np.arange(len(left_out)), left_out] = 0
@@ -175,7 +177,9 @@ class _GenericEvaluator(Evaluator):
         rows = replicates(np.broadcast_to(outcomes, shape))
         masses = None if weights is None else replicates(np.broadcast_to(weights, shape))
         with _TURN:
-            values = [self._one(row, None if masses is None else masses[i]) for i, row in enumerate(rows)]
+            values = [
+                self._one(row, None if masses is None else masses[i]) for i, row in enumerate(track(rows, len(rows)))
+            ]
         return np.reshape(values, (*shape[:-1], *values[0].shape))
 
     def _one(self, outcomes: Array, weights: Array | None) -> Floats:

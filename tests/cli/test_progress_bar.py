@@ -48,6 +48,8 @@ def test_it_moves_over_all_pieces_and_goes(quick):
     bar = ProgressBar("testing", stream)
     assert bar.each(lambda piece: work(piece, stream.wait_until_drawn), [1, 2, 3]) == [4, 8, 12]
     *drawn, blank, end = stream.getvalue().split("\r")
+    assert "00:00, about 00:0" in drawn[-1]
+    assert re.search(r"0%\|.{30}\| 00:00 *$", drawn[1]), "nothing is done yet that tells how long"
     percents = [int(found[1]) for each in drawn if (found := re.match(r"testing: +(\d+)%\|.{30}\| \d\d:\d\d", each))]
     assert blank.strip() == end == ""
     assert len(percents) > 5
