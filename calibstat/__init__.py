@@ -111,6 +111,7 @@ _MODULES = {
     "monitoring.likelihood_ratio": ["LikelihoodRatioBets"],
     "monitoring.monitor": ["Monitor"],
     "planning.families": ["ErrorFamily"],
+    "planning.precision": ["precision_n", "PrecisionPlan"],
     "planning.planning": ["minimum_detectable", "required_n", "MinimumDetectable", "RequiredN"],
     "comparisons.compare": ["compare_calibrators"],
     "comparisons.results": ["CalibratorComparison"],

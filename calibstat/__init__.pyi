@@ -226,6 +226,8 @@ from calibstat.planning.planning import MinimumDetectable as MinimumDetectable
 from calibstat.planning.planning import RequiredN as RequiredN
 from calibstat.planning.planning import minimum_detectable as minimum_detectable
 from calibstat.planning.planning import required_n as required_n
+from calibstat.planning.precision import PrecisionPlan as PrecisionPlan
+from calibstat.planning.precision import precision_n as precision_n
 from calibstat.sweeps.summary import summarise as summarise
 from calibstat.sweeps.sweep import Sweep as Sweep
 

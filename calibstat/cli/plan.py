@@ -2,12 +2,14 @@
 
 With --n: how small an error does it detect with so many labels? The answer is
 simulated, with uniform probabilities of an event or with the predictions in a
-file; the labels of the file are not used.
+file; the labels of the file are not used. With --precision: how many rows give
+narrow intervals of O/E, calibration slope and C-index (Riley et al. 2021)?
 
 example commands:
   calibstat plan --ece 0.02
   calibstat plan --ece 0.02 predictions.csv --label y --probs p --power 0.9
   calibstat plan --n 5000 --estimator 'DebiasedCE(EqualWidth(10))'
+  calibstat plan --precision predictions.csv --label y --probs p
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import calibstat as cs
 from calibstat.cli import options
 from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import OF_NULLS, Measure, default_lens, one_lens, read_null, read_sample
-from calibstat.cli.text import ProgressBar, plain_warnings
+from calibstat.cli.text import ProgressBar, plain_warnings, show
 
 _OPTIONS = {
     "n is ": "--n is ",
@@ -42,6 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     asked = parser.add_mutually_exclusive_group(required=True)
     asked.add_argument("--ece", type=float, metavar="E", help="the true error to detect (unbinned)")
     asked.add_argument("--n", type=int, metavar="N", help="the number of labels")
+    asked.add_argument("--precision", action="store_true", help="rows for intervals of the widths below")
+    for name, width, what in (("oe", 0.2, "O/E"), ("slope", 0.2, "calibration slope"), ("c-index", 0.1, "C-index")):
+        words = f"--precision: width of the 95 %% interval of the {what} (default: {width:g})"
+        parser.add_argument(f"--{name}-width", type=float, default=width, metavar="W", help=words)
     parser.add_argument(
         "--direction",
         choices=("overconfident", "underconfident", "too-low", "too-high"),
@@ -73,6 +79,10 @@ def run(arguments: argparse.Namespace) -> None:
     """Plan, and print the answer."""
     with plain_warnings():
         predictions = _predictions(arguments)
+        if arguments.precision:
+            precise = _precise(arguments, predictions)
+            show(arguments.format, precise.to_dict(), precise)
+            return
         with ProgressBar("simulating"):
             found = _plan(arguments, predictions)
     show_and_draw(arguments, found.to_dict(), found, found.plot)
@@ -91,6 +101,18 @@ def _plan(arguments: argparse.Namespace, predictions: cs.Sample | None) -> cs.Re
         if arguments.n is not None:
             return cs.minimum_detectable(family, arguments.n, test, **more)
         return cs.required_n(family(arguments.ece), test, max_n=arguments.max_n, **more)
+
+
+def _precise(arguments: argparse.Namespace, predictions: cs.Sample | None) -> cs.PrecisionPlan:
+    """Plan for widths, of the predictions in the file through the lens, or of uniform ones."""
+    if arguments.plot:
+        raise ValueError("--precision has no picture: leave out --plot")
+    spread: Any = [(k + 0.5) / 1000 for k in range(1000)]
+    if predictions is not None:
+        spread = _lens(arguments, predictions, Measure.asked(arguments, "ECE"))(predictions)
+    widths = {name: getattr(arguments, name) for name in ("oe_width", "slope_width", "c_index_width")}
+    with options.named_options({name: f"--{name.replace('_', '-')}" for name in widths}):
+        return cs.precision_n(spread, **widths)
 
 
 def _predictions(arguments: argparse.Namespace) -> cs.Sample | None:

@@ -43,8 +43,8 @@ _NONE_SEEN = (
 
 
 def required_n(
-    model: SyntheticModel,
-    test: Estimator | PValue,
+    model: SyntheticModel | float,
+    test: Estimator | PValue | None = None,
     *,
     lens: Lens | None = None,
     power: float = 0.8,
@@ -61,11 +61,12 @@ def required_n(
 
     Parameters
     ----------
-    model : SyntheticModel
+    model : SyntheticModel or float
         The miscalibrated model: of `calibstat.generators`, or ``ErrorFamily(y_prob)(0.02)`` on predictions of your own.
-    test : Estimator or callable
-        The statistic of `calibration_test`, with its lens; or a function (sample, rng) that returns a p-value, such
-        as ``lambda sample, rng: omnibus_test(sample, rng=rng).pvalue``.
+        A number is the true error (ECE) of uniform predictions that are too extreme, ``ErrorFamily()(0.02)``.
+    test : Estimator or callable, optional
+        The statistic of `calibration_test`, with its lens, by default ``ECE(EqualMass(15))``; or a function (sample,
+        rng) that returns a p-value, such as ``lambda sample, rng: omnibus_test(sample, rng=rng).pvalue``.
     lens : Lens, optional
         Looked through before the estimator's own, the same as ``lens | estimator``; of a function, before it.
     power : float
@@ -101,12 +102,16 @@ def required_n(
     >>> 60 < plan.n < 160
     True
     """
-    check_kind("model", model, SyntheticModel, "ErrorFamily(y_prob)(0.02)")
-    planned, generator = _planned(test, lens, level, power, _null(null, n_resamples)), as_generator(rng)
+    world = ErrorFamily()(model) if isinstance(model, (int, float)) else model
+    check_kind("model", world, SyntheticModel, "ErrorFamily(y_prob)(0.02)")
+    planned, generator = (
+        _planned(ECE() if test is None else test, lens, level, power, _null(null, n_resamples)),
+        as_generator(rng),
+    )
     low = min(_SMALLEST_N, at_least_one("max_n", max_n))
     search = Search(power, low, max_n, repeats("n_runs", n_runs), root=True, whole=True, short=_TOO_FEW)
-    crossing = search(lambda n, runs: planned.rejections(model, int(n), runs, generator), min(_FIRST_N, max_n))
-    return RequiredN(planned, power, crossing, model, *_true_error(model, planned.lens))
+    crossing = search(lambda n, runs: planned.rejections(world, int(n), runs, generator), min(_FIRST_N, max_n))
+    return RequiredN(planned, power, crossing, world, *_true_error(world, planned.lens))
 
 
 def minimum_detectable(

@@ -41,7 +41,7 @@ def test_smallest_error(run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["plan"], "--ece --n is required"),
+        (["plan"], "--ece --n --precision is required"),
         (["plan", "--ece", "0.9"], "between 0 and 0.2"),
         (["plan", "--ece", "0.1", "--probs", "p"], "name columns of a FILE"),
         (["plan", "--ece", "0.1", "--power", "2"], "error: --power is 2.0"),
@@ -70,3 +70,23 @@ def test_kuiper_has_no_cells(run):
     code, out, _ = run("plan", "--ece", "0.15", "--estimator", "Kuiper", "--runs", "80")
     assert code == 0
     assert "calibration_test of Kuiper() at level 0.05" in out
+
+
+def test_rows_for_narrow_intervals(run, binary):
+    code, out, err = run("plan", "--precision", "--oe-width", "0.25", "--c-index-width", "0.2")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[3:7] == [
+        "measure                     value  95 % width  rows  events",
+        "observed / expected (O/E)       1        0.25   248     124",
+        "calibration slope               1         0.2  1787     894",
+        "C-index (AUC)              0.8333         0.2    66      33",
+    ]
+    code, out, _ = run("plan", "--precision", binary, "--label", "y", "--probs", "p", "--format", "json")
+    assert code == 0
+    assert '"decisive": "calibration slope"' in out
+    for options, words in (
+        (("--slope-width", "0"), "--slope-width is 0.0, but a width above zero"),
+        (("--plot", "x.png"), "--precision has no picture"),
+    ):
+        code, _, err = run("plan", "--precision", *options)
+        assert (code, words in err) == (2, True)

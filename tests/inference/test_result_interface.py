@@ -73,6 +73,7 @@ RESULTS = {
     "ModelComparison": several,
     "PairDifference": lambda: several().pairs[0],
     "EquivalenceTest": lambda: cs.equivalence_test(sample(), cs.ECE(cs.EqualMass(5)), 0.2, n_resamples=99, rng=0),
+    "PrecisionPlan": lambda: cs.precision_n(sample().y_prob[:, 1]),
     "ClinicalSummary": lambda: cs.clinical_summary(sample(), n_resamples=39, rng=0),
     "CalibrationBand": lambda: cs.calibration_band(sample()),
     "CalibratorComparison": calibrators,
@@ -134,7 +135,13 @@ def test_its_values_are_plain(result):
 def test_it_says_how_many_rows_are_in_effect_and_how_many_events_the_smallest_cell_has(result, request):
     name, values = request.node.callspec.params["result"], result.to_dict()
     # These are about no sample.
-    if name in ("RequiredN", "MinimumDetectable", "Properties", *(name for name in RESULTS if name.endswith(" world"))):
+    if name in (
+        "RequiredN",
+        "MinimumDetectable",
+        "PrecisionPlan",
+        "Properties",
+        *(name for name in RESULTS if name.endswith(" world")),
+    ):
         assert "effective_rows" not in values
         return
     rows, share, events = (values[each] for each in ("effective_rows", "largest_share", "smallest_cell_events"))
@@ -223,7 +230,7 @@ def test_markup_in_names_is_escaped():
 
 
 # True or false, a table that needs no picture of its own, or parts of a result whose picture shows them.
-WITHOUT_A_PICTURE = {"Properties", "CalibratorResult", "PairResult", "PairDifference"}
+WITHOUT_A_PICTURE = {"PrecisionPlan", "Properties", "CalibratorResult", "PairResult", "PairDifference"}
 
 
 def test_every_result_has_a_picture_or_says_why_not(result):
