@@ -61,13 +61,11 @@ class Cells:
         return self.placed if isinstance(self.placed, np.ndarray) else self.placed.index()
 
     def in_blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Yield rows, as many as stay in the cache, with their cells; an index that is not known yet is not kept."""
+        """Return rows, as many as stay in the cache, with their cells; an index that is not known yet is not kept."""
         if hasattr(self.placed, "in_blocks") and "index" not in vars(self):
-            yield from self.placed.in_blocks()
-            return
-        for start in range(0, len(self.index), ROWS_IN_CACHE):
-            rows = slice(start, start + ROWS_IN_CACHE)
-            yield rows, self.index[rows]
+            return self.placed.in_blocks()
+        blocks = (slice(start, start + ROWS_IN_CACHE) for start in range(0, len(self.index), ROWS_IN_CACHE))
+        return ((rows, self.index[rows]) for rows in blocks)
 
     @cached_property
     def order(self) -> Ints:

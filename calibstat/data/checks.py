@@ -324,19 +324,26 @@ class Extent(NamedTuple):
     @classmethod
     def of(cls, rows: Array) -> Extent:
         """Look at rows as `own` returns them; a single column has the sums that it is made to have."""
-        if rows.ndim == 1 or rows.shape[1] == 2:
-            off = 0.0 if rows.ndim == 1 else _farthest_from_one(rows[:, 0] + rows[:, 1])
-            return cls(float(rows.min()), float(rows.max()), off)
-        step, sums, found = max(1, _READ // rows.shape[1]), [], []
-        for start in range(0, len(rows), step):
-            some = rows[start : start + step]
-            sums.append(some.sum(axis=1) if rows.shape[1] >= _LONG else _sums(some))
-            found.append(some.min())
-        every = np.concatenate(sums)
-        lowest, highest = float(np.min(found)), float(every.max())
+        if rows.ndim == 1:
+            return cls(float(rows.min()), float(rows.max()), 0.0)
+        with np.errstate(all="ignore"):  # of infinite numbers, which are refused later
+            sums, lowest = _sums_and_lowest(rows)
+        highest = float(sums.max())
         if lowest < 0 or highest > 1 + VALUE_TOLERANCE:  # no sum of numbers that are not negative is below one of them
             highest = float(rows.max())
-        return cls(lowest, highest, _farthest_from_one(every))
+        return cls(lowest, highest, _farthest_from_one(sums))
+
+
+def _sums_and_lowest(rows: Array) -> tuple[Array, float]:
+    """Return the sums of rows (n, K), which may be a little off, and the smallest number; each number is read once."""
+    if rows.shape[1] == 2:
+        return rows[:, 0] + rows[:, 1], float(rows.min())
+    step, sums, lowest = max(1, _READ // rows.shape[1]), [], []
+    for start in range(0, len(rows), step):
+        some = rows[start : start + step]
+        sums.append(some.sum(axis=1) if rows.shape[1] >= _LONG else _sums(some))
+        lowest.append(some.min())
+    return np.concatenate(sums), float(np.min(lowest))
 
 
 def check_range(rows: Array) -> None:
@@ -368,13 +375,12 @@ def check_sums(rows: Array, columns: Sequence[str] | None = None) -> None:
     )
 
 
+# Numbers that are read at once.
+_READ = 4 * NUMBERS_IN_CACHE
+
 # Numpy's sum over a row is the fastest for rows of so many numbers. It adds in pairs, so that in single precision it is
 # off by less than this: 24 roundings, and one more for each doubling of 128 numbers (Higham 2002, Section 4.2).
 _LONG, _OFF = 100, 1e-5
-
-
-# Numbers that are read at once.
-_READ = 4 * NUMBERS_IN_CACHE
 
 
 def _farthest_from_one(sums: Array) -> float:
@@ -410,7 +416,8 @@ def _shown(values: Any) -> str:
 def _guess(rows: Array) -> str:
     """Say what the numbers look like, and how to turn them into probabilities."""
     if rows.ndim == 2:
-        return _guess_matrix(rows)
+        with np.errstate(all="ignore"):
+            return _guess_matrix(rows)
     if rows.min() < 0:
         return "If these are logits, pass scipy.special.expit(y_prob)"
     if rows.max() <= 100:
@@ -427,7 +434,7 @@ def _guess_matrix(rows: Array) -> str:
         return "These look like percentages, divide by 100: y_prob / 100"
     if values.min() < 0 and np.abs(sums - 1).max() <= 0.01:
         return "Probabilities are expected"
-    if values.min() < 0 or len(values) == 1 or np.ptp(sums) > 1e-3 * sums.max():
+    if values.min() < 0 or len(values) == 1 or not np.ptp(sums) <= 1e-3 * sums.max() < np.inf:
         return "If these are logits, pass scipy.special.softmax(y_prob, axis=1)"
     return f"Every row sums to {sums[0]:.6g}: divide by it"
 

@@ -6,6 +6,7 @@ import datetime
 import subprocess
 import sys
 import time
+import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -172,6 +173,17 @@ def test_one_value_out_of_many_is_found(n_classes, dtype, row):
             examine(np.arange(1000) % 2, rows)
     rows[row, :2] = 1 + 1e-7, 0
     examine(np.arange(1000) % 2, rows)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 200])
+def test_infinite_and_huge_numbers_are_refused_without_a_warning(n_classes):
+    for first, second, message in ((np.inf, -np.inf, "infinite in row 0"), (1e308, 1e308, "outside")):
+        rows = np.full((2, n_classes), 1 / n_classes)
+        rows[0, :2] = first, second
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with refused(message):
+                examine([0, 1], rows)
 
 
 def test_tolerances():
