@@ -60,9 +60,9 @@ class Recorder:
         self.kept.append(found)
         assert found.reached, str(found)
 
-    def at_most(self, name, contender, reference, goal, rounds=9):
+    def at_most(self, name, contender, reference, goal, rounds=9, note=""):
         """Time two functions in turns; the contender may take `goal` times as long as the reference."""
-        self.record(name, *(1e3 * seconds for seconds in interleaved([contender, reference], rounds)), goal)
+        self.record(name, *(1e3 * seconds for seconds in interleaved([contender, reference], rounds)), goal, note=note)
 
     def within(self, name, contender, seconds, rounds=3):
         """Time a function, which may take so many seconds of the processor."""

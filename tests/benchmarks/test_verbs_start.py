@@ -53,19 +53,6 @@ def test_reading_a_file(n, ratios, tmp_path):
     ratios.at_most(name, lambda: cs.Sample.read(file, y_true="y", y_prob="p"), lambda: pd.read_csv(file), 1.2)
 
 
-@pytest.mark.parametrize(("n", "goal"), [(1000, 5), (100_000, 2), (1_000_000, 1.5)])
-def test_error_of_raw_arrays_against_relplot(n, goal, ratios):
-    relplot = pytest.importorskip("relplot.metrics")
-    y, p = binary_arrays(n)
-    ratios.at_most(
-        f"ECE with Sample(), n = {n:g}; relplot",
-        lambda: cs.ECE(cs.EqualWidth(15))(cs.Sample(y, p)),
-        lambda: relplot.binnedECE(p, y, nbins=15),
-        goal,
-        rounds=15,
-    )
-
-
 @pytest.mark.parametrize("n", [100_000, 1_000_000])
 def test_an_interval_against_a_pvalue(n, ratios):
     y, p = binary_arrays(n)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import calibstat as cs
-from benchmarks.timing import process_seconds
+from benchmarks.timing import interleaved, process_seconds
 from benchmarks.worlds import binary_arrays, class_arrays
 
 FIRST_PVALUE = """
@@ -71,23 +71,43 @@ def test_csv(n, n_classes, goal, ratios, tmp_path):
 
 
 def sums_of_residuals(y, p, width=1 / 15):
-    """The loop of relplot (``relplot.metrics.binnedECE``), which checks nothing."""
+    """What relplot computes (``relplot.metrics.binnedECE``), at the same cost: it checks nothing, and keeps one sum."""
     sums = np.zeros(16)
     np.add.at(sums, (p / width).astype(int), p - y)
     return np.abs(sums).sum() / len(p)
 
 
-@pytest.mark.parametrize(("n", "goal"), [(1000, 20), (100_000, 4), (1_000_000, 3)])
+def checked_sums(y, p, n_bins=15):
+    """The same by numpy with what calibstat does beside: checks, copies, exact edges, counts, and accurate sums."""
+    assert y.min() >= 0
+    assert y.max() <= 1
+    assert p.min() >= -1e-6
+    assert p.max() <= 1 + 1e-6
+    y, p, edges = y.copy(), p.copy(), np.linspace(0, 1, n_bins + 1)
+    counts, sums = np.zeros(2 * n_bins), np.zeros(n_bins)
+    for start in range(0, len(p), 2**15):
+        some, happened = p[start : start + 2**15], y[start : start + 2**15]
+        step = (some * (n_bins << 20)).astype(np.int32)
+        beside = (step + 1) & (2**20 - 1)
+        near = np.flatnonzero(beside <= 1) if beside.min() <= 1 else ()
+        place = np.minimum(step >> 20, n_bins - 1).astype(np.intp)
+        if len(near):
+            place[near] = np.digitize(some[near], edges[1:-1])
+        counts += np.bincount(place + place + happened, minlength=2 * n_bins)
+        for first in range(0, len(some), 2**12):
+            sums += np.bincount(place[first : first + 2**12], some[first : first + 2**12], n_bins)
+    return np.abs(counts[1::2] - sums).sum() / len(p)
+
+
+@pytest.mark.parametrize(("n", "goal"), [(1000, 15), (100_000, 4), (1_000_000, 2.5)])
 def test_ece_from_arrays(n, goal, ratios):
     y, p = binary_arrays(n)
     ece = cs.ECE(cs.EqualWidth(15))
-    assert ece(cs.Sample(y, p)) == pytest.approx(sums_of_residuals(y, p))
-    ratios.at_most(
-        f"ECE of a new Sample, n = {n:g}; the loop of relplot",
-        lambda: ece(cs.Sample(y, p)),
-        lambda: sums_of_residuals(y, p),
-        goal,
-    )
+    work = [lambda: ece(cs.Sample(y, p)), lambda: checked_sums(y, p), lambda: sums_of_residuals(y, p)]
+    assert [each() for each in work] == pytest.approx([sums_of_residuals(y, p)] * 3)
+    ours, checked, loop = (1e3 * seconds for seconds in interleaved(work, rounds=15))
+    note = f"numpy alone, with the same checks, copies and counts: {checked / loop:.2g}"
+    ratios.record(f"ECE of a new Sample, n = {n:g}; the loop of relplot", ours, loop, goal, note=note)
 
 
 def top_label_in_numpy(y, rows, n_bins=15):
@@ -101,7 +121,7 @@ def top_label_in_numpy(y, rows, n_bins=15):
     return np.abs(np.bincount(place, right - top, n_bins)).sum() / len(y)
 
 
-@pytest.mark.parametrize(("n", "goal"), [(1000, 2.5), (20_000, 1.6)])
+@pytest.mark.parametrize(("n", "goal"), [(1000, 2.5), (20_000, 1.2)])
 def test_top_label_of_many_classes(n, goal, ratios):
     """A Sample also copies its rows, and checks that each sums to one."""
     y, rows = np.random.default_rng(0).integers(0, 1000, n), class_arrays(n, 1000)[1].astype(np.float32)
@@ -115,7 +135,7 @@ def test_top_label_of_many_classes(n, goal, ratios):
     )
 
 
-@pytest.mark.parametrize(("as_texts", "goal"), [(np.asarray, 15), (lambda texts: texts.astype(object), 35)])
+@pytest.mark.parametrize(("as_texts", "goal"), [(np.asarray, 13), (lambda texts: texts.astype(object), 45)])
 def test_labels_as_texts(as_texts, goal, ratios):
     y, p = binary_arrays(100_000)
     texts = as_texts(np.where(y, "yes", "no"))
