@@ -8,27 +8,32 @@ replicates) and several bandwidths at once.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations, combinations_with_replacement, islice
-from typing import final
+from typing import TypeAlias, final
 
 import numpy as np
 
 from calibstat._compiled import has_twin
 from calibstat._progress import track
-from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints
 from calibstat.data.rounding import above_rounding
 from calibstat.estimators.base import NUMBERS_IN_A_BATCH, NUMBERS_IN_A_SMALL_BATCH
 from calibstat.estimators.kernels import Kernel, scipy_gains
 
 # Within a segment exponents stay below this: exp(300) squared times any realistic sum is below the largest float.
 _LONGEST_SEGMENT = 300.0
+# Up to so many rows they are kept for further vectors.
+_KEPT_LINE = 2**18
 # So many vectors, on lines of at most so many rows, are multiplied by matrices, in blocks of so many rows: a cumulative
 # sum takes longer, for each of its additions waits for the one before.
 _MANY_VECTORS, _SHORT_LINE, _IN_A_BLOCK = 16, 4096, 16
 _TILE = 512  # rows and columns of a tile: two megabytes, which stay in the cache of most processors
 _KEPT_NUMBERS = 2**25  # kernel values kept between batches of replicates: a quarter of a gigabyte
 _BLOCK_NUMBERS = 2**20
+
+# Rows, exponentials of their distances from the first of them, the inverse of these, and the decay to the next segment.
+Segment: TypeAlias = tuple[slice, Floats, Floats, float]
 
 
 class PairSums(ABC):
@@ -86,7 +91,7 @@ class LineSums(PairSums):
         self.values = values[rows]
         self.bandwidths = bandwidths
         self.n_bandwidths = len(bandwidths)
-        self._prepared: dict[float, tuple[Ints, Floats, Floats, Floats]] = {}
+        self._prepared: dict[float, list[Segment]] = {}
         self._blocks: dict[float, tuple[Floats, Floats]] = {}
 
     def __call__(self, vectors: Floats, power: int = 1) -> Floats:
@@ -121,28 +126,34 @@ class LineSums(PairSums):
         edges = np.exp(-np.stack([ends - values, values - starts], axis=-1) / bandwidth)
         return np.concatenate([within, edges], axis=-1), np.tril(np.exp(-np.abs(starts - ends.T) / bandwidth), k=-1)
 
-    def _segments(self, bandwidth: float) -> tuple[Ints, Floats, Floats, Floats]:
-        """Return borders of segments, exponentials inside them, and the decay of a sum from segment to segment."""
+    def _segments(self, bandwidth: float) -> Iterable[Segment]:
+        """Return the segments of the line; those of a long one are computed anew each time."""
+        if len(self.values) > _KEPT_LINE:
+            return self._cut(bandwidth)
         if bandwidth not in self._prepared:
-            position = (self.values - self.values[0]) / bandwidth
-            segment = np.floor(position / _LONGEST_SEGMENT)
-            starts = np.concatenate([[0], np.flatnonzero(np.diff(segment)) + 1])
-            borders = np.append(starts, len(position))
-            local = position - np.repeat(position[starts], np.diff(borders))
-            decay = np.exp(-np.diff(position[starts], append=np.inf))
-            up = np.exp(local, out=local)
-            self._prepared[bandwidth] = borders, up, 1 / up, decay
+            self._prepared[bandwidth] = list(self._cut(bandwidth))
         return self._prepared[bandwidth]
+
+    def _cut(self, bandwidth: float) -> Iterator[Segment]:
+        """Yield segments of at most so many rows that they stay in the cache."""
+        for first in range(0, len(self.values), ROWS_IN_CACHE):
+            some, following = self.values[first : first + ROWS_IN_CACHE], self.values[first + ROWS_IN_CACHE :][:1]
+            position = (some - some[0]) / bandwidth
+            starts = np.append(0, np.flatnonzero(np.diff(np.floor(position / _LONGEST_SEGMENT))) + 1)
+            stops = np.append(starts[1:], len(some))
+            up = position - np.repeat(position[starts], stops - starts)
+            np.exp(up, out=up)
+            ends = np.append(position[starts[1:]], (following - some[0]) / bandwidth if len(following) else np.inf)
+            down, decay = 1 / up, np.exp(position[starts] - ends)
+            for start, stop, left in zip(starts.tolist(), stops.tolist(), decay.tolist(), strict=True):
+                yield slice(first + start, first + stop), up[start:stop], down[start:stop], left
 
     def _one(self, vectors: Floats, bandwidth: float) -> Floats:
         total, carry = np.zeros(len(vectors)), np.zeros(len(vectors))
-        if not len(self.values):
-            return total
-        borders, up, down, decay = self._segments(bandwidth)
-        for start, stop, left in zip(borders[:-1], borders[1:], decay, strict=True):
-            lifted = vectors[:, start:stop] * up[start:stop]
+        for rows, up, down, left in self._segments(bandwidth):
+            lifted = vectors[:, rows] * up
             np.cumsum(lifted, axis=1, out=lifted)
-            lowered = vectors[:, start:stop] * down[start:stop]
+            lowered = vectors[:, rows] * down
             if carry.any():
                 total += carry * lowered.sum(axis=1)
             carry = (carry + lifted[:, -1]) * left
@@ -163,15 +174,13 @@ class LineSums(PairSums):
     def _before(self, vectors: Floats) -> Floats:
         """Return the sums over all rows before each, for the first bandwidth: (C, n)."""
         found = np.zeros_like(vectors)
-        if not len(self.values):
-            return found
-        borders, up, down, decay = self._segments(self.bandwidths[0])
         carry = np.zeros(len(vectors))
-        for start, stop, left in zip(borders[:-1], borders[1:], decay, strict=True):
-            lifted = np.cumsum(vectors[:, start:stop] * up[start:stop], axis=1)
-            found[:, start] = carry
-            found[:, start + 1 : stop] = carry[:, None] + lifted[:, :-1]
-            found[:, start:stop] *= down[start:stop]
+        for rows, up, down, left in self._segments(self.bandwidths[0]):
+            lifted = np.cumsum(vectors[:, rows] * up, axis=1)
+            before = found[:, rows]
+            before[:, 0] = carry
+            before[:, 1:] = carry[:, None] + lifted[:, :-1]
+            before *= down
             carry = (carry + lifted[:, -1]) * left
         return found
 

@@ -143,6 +143,7 @@ class Cox(Estimator):
     )
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
     no_interval: ClassVar[str] = "Cox(statistic='slope') and Cox(statistic='intercept_in_the_large') have one"
 
     @property
@@ -250,8 +251,12 @@ class _CoxEvaluator(Evaluator):
         large = fit_logistic(design[:, :1], event, masses, offset=self.logits)
         both = fit_logistic(design, event, masses, start=np.array([0.0, 1.0]))
         gain = both.value - log_likelihood(self.logits, event, masses)
-        gain *= 2 * ratio(masses.sum(axis=-1), (masses**2).sum(axis=-1))
-        columns = [*_with_errors(large, design[:, :1], self.logits, masses), *_with_errors(both, design, 0.0, masses)]
+        squares = masses**2 if self.predictions.counts is None else masses**2 / self.predictions.counts
+        gain *= 2 * ratio(masses.sum(axis=-1), squares.sum(axis=-1))
+        columns = [
+            *_with_errors(large, design[:, :1], self.logits, masses, squares),
+            *_with_errors(both, design, 0.0, masses, squares),
+        ]
         values = np.stack([*columns, np.maximum(gain, 0.0), self.score(outcomes, weights)], axis=-1)
         return np.where((masses.sum(axis=-1) > 0)[:, None], values, np.nan)
 
@@ -267,11 +272,13 @@ def _reach(confidence_level: float, weights: Floats | None) -> float:
     return float(stdtrit(effective_rows(weights**2), level))
 
 
-def _with_errors(fits: LogisticFits, design: Floats, offset: Floats | float, masses: Floats) -> list[Floats]:
+def _with_errors(
+    fits: LogisticFits, design: Floats, offset: Floats | float, masses: Floats, squares: Floats
+) -> list[Floats]:
     """Return each coefficient (R,) and its sandwich error; NaN where no maximum exists or predictions are all equal."""
     chance = expit(linear_predictor(design, fits.coefficients) + offset)
     variance = chance * (1 - chance)
-    bread, meat = (sums_of_products(design.T, each * variance) for each in (masses, masses**2))
+    bread, meat = (sums_of_products(design.T, each * variance) for each in (masses, squares))
     sizes = np.diagonal(bread, axis1=-2, axis2=-1).prod(axis=-1)
     known = fits.exists & (np.linalg.det(bread) > ROUNDING * np.maximum(sizes, 1e-300))
     inverse = np.linalg.inv(np.where(known[:, None, None], bread, np.eye(design.shape[1])))

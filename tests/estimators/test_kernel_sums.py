@@ -28,7 +28,11 @@ VECTORS = np.random.default_rng(5).normal(size=(4, 23))
 
 
 @pytest.mark.parametrize("bandwidth", [0.5, 0.01, 1e-4])
-def test_line_sums_are_those_of_loops(bandwidth):
+@pytest.mark.parametrize("long", [False, True], ids=["kept", "a few rows at a time"])
+def test_line_sums_are_those_of_loops(bandwidth, long, monkeypatch):
+    if long:
+        monkeypatch.setattr(kernel_sums, "_KEPT_LINE", 0)
+        monkeypatch.setattr(kernel_sums, "ROWS_IN_CACHE", 5)
     values = np.random.default_rng(1).random(23).round(2)
     sums = line(values, bandwidth)
     placed = values[sums.rows]
