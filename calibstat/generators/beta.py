@@ -54,7 +54,7 @@ class BetaPredictions(LineModel):
     def rows(self, n: int, rng: np.random.Generator) -> Population:
         """Draw scores."""
         score = rng.random(n) if self.a == self.b == 1 else _draw_beta(self.a, self.b, n, rng)
-        return population_of(score, chances_of(self.recalibration, score))
+        return population_of(score, score if self.calibrated else chances_of(self.recalibration, score))
 
     @property
     def calibrated(self) -> bool:
