@@ -18,7 +18,7 @@ from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import Norm, without_defaults
 from calibstat.data.rounding import above_rounding
-from calibstat.estimators.base import Bounds, Expansion, PairsInCells, ResidualForm, all_weights, between
+from calibstat.estimators.base import Bounds, Expansion, PairsInCells, ResidualForm, between
 from calibstat.estimators.tally import CellwiseEstimator, Tally, TallyPlan, over_components, ratio
 
 Denominator: TypeAlias = Literal["pairs", "counts"]
@@ -182,7 +182,7 @@ class SquaredCE(CellwiseEstimator):
 
     def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion]:
         """Expand in the mean residuals of cells."""
-        return lambda outcomes: _expanded(plan, outcomes, self.functional(plan(outcomes)), plan.fixed.weight)
+        return lambda outcomes: _expanded(plan, outcomes, self.functional, plan.fixed.weight)
 
     def terms(self, tally: Tally) -> Floats:
         """Weigh the squared norms of cells by their shares."""
@@ -391,7 +391,7 @@ class DebiasedL2(_Debiased):
         # What products are divided by, over the weight of rows: the rows of a cell less one, or one for a single row.
         fewer = np.where(pairs > 0, ratio(divided, weight), 1.0)
         kept = ratio(pairs, divided)
-        return lambda outcomes: _expanded(plan, outcomes, self.functional(plan(outcomes)), fewer, kept)
+        return lambda outcomes: _expanded(plan, outcomes, self.functional, fewer, kept)
 
     def terms(self, tally: Tally) -> Floats:
         """Weigh the mean products of pairs of residuals by the shares of cells."""
@@ -403,21 +403,33 @@ class DebiasedL2(_Debiased):
         return pairs if self.denominator == "pairs" else np.where(pairs > 0, weight**2, 0.0)
 
 
-def _expanded(plan: TallyPlan, outcomes: Array, value: Floats, fewer: Floats, kept: Floats | float = 1.0) -> Expansion:
+def _expanded(
+    plan: TallyPlan,
+    outcomes: Array,
+    functional: Callable[[Tally], Floats],
+    fewer: Floats,
+    kept: Floats | float = 1.0,
+) -> Expansion:
     """Expand a squared error of cells: row i adds 2 <g, r_i> - |g|^2 - value, g the mean residual of its cell.
 
     Products of two rows of a cell are divided by `fewer` (L,) and by the total weight; of the squared error of a cell
     the share `kept` (L,) counts.
     """
-    predictions, index, masses = plan.predictions, plan.cells.index, all_weights(plan.predictions, None)
+    predictions, index, weights = plan.predictions, plan.cells.index, plan.predictions.weights
+    tally = plan(outcomes)
+    value, total = float(functional(tally)), float(tally.weight.sum())
+    mean = ratio(tally.residual, tally.weight[:, None])
+    masses: Floats | float = 1.0 if weights is None else weights
+    each: Floats | float = 1.0 if weights is None else weights[:, None]
     residual = predictions.happened(outcomes) - predictions.components
-    tally, total = plan(outcomes), masses.sum()
-    mean = ratio(tally.residual, tally.weight[:, None])[index]
-    share = np.broadcast_to(kept, tally.weight.shape)[index]
-    influence = masses / total * (share * (2 * (mean * residual).sum(axis=1) - (mean**2).sum(axis=1)) - value)
-    scaled = masses / np.sqrt(np.where(fewer > 0, fewer, 1.0) * total)[index]
-    pairs = PairsInCells(index, scaled, scaled[:, None] * (residual - mean))
-    return Expansion(float(value), influence, 2 * (share * masses / total)[:, None] * mean, pairs)
+    # what a cell adds to its rows is computed once for the cell
+    slope = np.take(2 / total * np.broadcast_to(kept, tally.weight.shape)[:, None] * mean, index, axis=0)
+    level = (np.broadcast_to(kept, tally.weight.shape) * (mean**2).sum(axis=1) + value) / total
+    influence = masses * (over_components(slope * residual) - np.take(level, index))
+    scale = masses * np.take(1 / np.sqrt(np.where(fewer > 0, fewer, 1.0) * total), index)
+    residual -= np.take(mean, index, axis=0)
+    residual *= scale[:, None]
+    return Expansion(value, influence, each * slope, PairsInCells(index, scale, residual))
 
 
 def _pair_weight(tally: Tally) -> Floats:

@@ -19,7 +19,7 @@ from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import replicate
 from calibstat.draws.whole_cells import redraw_squares
 from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights
-from calibstat.estimators.tally import Tally
+from calibstat.estimators.tally import Tally, over_components
 from calibstat.inference.arguments import behind, check_sample, look_through, with_counts
 from calibstat.inference.differences import (
     FEW_OTHERS,
@@ -30,7 +30,6 @@ from calibstat.inference.differences import (
     kept_rows,
     merging_note,
     midway_variance,
-    other_rows,
     same_labels,
     same_rows,
     unseen_rows_variance,
@@ -636,14 +635,12 @@ def score_difference(a: Sample, b: Sample, estimator: Estimator, paired: bool) -
 class _Scored:
     """The rows of one model with their scores: the squared distance of outcome and prediction.
 
-    For two classes it is the distance for the event alone; one more event then adds 1 - 2 p to the score of its row.
-    For more classes one more outcome of class k adds 1 - 2 p_k. `others` is the number of rows whose outcome is not
-    the most frequent one.
+    For two classes it is the distance for the event alone. `others` is the number of rows whose outcome is not the most
+    frequent one.
     """
 
     score: Floats
     share: Floats
-    slope: Floats
     prediction: Floats
     others: int
 
@@ -651,13 +648,16 @@ class _Scored:
     def of(cls, sample: Sample, estimator: Estimator) -> _Scored:
         rows = kept_rows(sample, estimator)
         seen = sample if len(rows) == len(sample) else sample.take(rows)
-        components, happened = seen.predictions.components, seen.predictions.happened(seen.outcomes)
-        weights = all_weights(seen.predictions, None)
-        apart = happened - components
-        score = np.square(apart, out=apart).sum(axis=1)
-        some = slice(None) if seen.predictions.weights is None else weights > 0
-        others = int(other_rows(np.zeros(len(happened[some]), dtype=np.intp), happened[some], 1)[0])
-        return cls(score, weights / weights.sum(), 1 - 2 * components, components, others)
+        components, weights = seen.predictions.components, all_weights(seen.predictions, None)
+        apart = seen.predictions.happened(seen.outcomes) - components
+        score = over_components(np.square(apart, out=apart))
+        counts = np.bincount(seen.outcomes if seen.predictions.weights is None else seen.outcomes[weights > 0])
+        return cls(score, weights / weights.sum(), components, int(counts.sum() - counts.max()))
+
+    @property
+    def slope(self) -> Floats:
+        """(n, c) what one more outcome of a class adds to the score of its row: of the event, of two classes."""
+        return 1 - 2 * self.prediction
 
     @property
     def mean(self) -> float:

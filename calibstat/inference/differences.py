@@ -430,7 +430,9 @@ def merging_note(estimator: Estimator) -> str:
 
 def _weight_sums(cells: Cells, predictions: Predictions) -> Floats:
     """(L, 2) sums of weights and of their squares."""
-    mass = np.ones(len(predictions)) if predictions.weights is None else predictions.weights
+    mass = predictions.weights
+    if mass is None:
+        return np.repeat(np.bincount(cells.index, minlength=cells.size)[:, None].astype(float), 2, axis=1)
     return np.stack([np.bincount(cells.index, each, minlength=cells.size) for each in (mass, mass**2)], axis=-1)
 
 

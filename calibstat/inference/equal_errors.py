@@ -32,6 +32,7 @@ from calibstat.lenses.base import Lens, Listed, pushforward
 _SMALLEST = 1e-9
 # How far chances are moved at most, in units of the logit; and the distances that are tried for different rows.
 _FARTHEST = 64.0
+_CLOSE = 1e-12  # how near to equal errors they are moved, so that what is drawn as it was seen counts as a tie
 _DISTANCES = 8 * np.sinh(np.linspace(-4, 4, 81)) / np.sinh(4)
 
 Chances: TypeAlias = tuple[Floats, Floats]
@@ -251,17 +252,13 @@ def means_of_cells(cells: Ints, weights: Floats, columns: Floats) -> Floats:
 
 
 def _shrunken(cells: Ints, weights: Floats, squares: Floats, chances: Floats, happened: Floats) -> Floats:
-    """Return shares of outcomes (L, K), shrunk towards chances: wholly where they deviate as noise does.
-
-    Noise may exceed its mean by two of its standard deviations (of a sum of L (K - 1) squares).
-    """
+    """Return shares of outcomes (L, K), shrunk towards chances: wholly where they deviate no more than noise does."""
     now, seen = (means_of_cells(cells, weights, each) for each in (chances, happened))
     mass = np.bincount(cells, weights)
     variance = np.bincount(cells, squares * (chances * (1 - chances)).sum(axis=1))
     noise = float((variance / np.where(mass > 0, mass, 1.0)).sum())
     found = float(mass @ ((seen - now) ** 2).sum(axis=1))
-    free = np.count_nonzero(mass) * (chances.shape[1] - 1)
-    kept = max(0.0, 1 - (1 + 2 * np.sqrt(2 / free)) * noise / found) if found > 0 else 0.0
+    kept = max(0.0, 1 - noise / found) if found > 0 else 0.0
     return now + np.sqrt(kept) * (seen - now)
 
 
@@ -313,7 +310,7 @@ def _moved(models: tuple[Erring, Erring], chances: Floats, difference: float) ->
             gaps.append(gap(_tilted(logs, steps[-1] * direction)))
         best = steps[int(np.argmin(np.abs(gaps)))]
         if gaps[-1] * gaps[0] <= 0:
-            best = brentq(lambda size, d=direction: gap(_tilted(logs, size * d)), *steps[-2:], xtol=1e-6)  # noqa: B023
+            best = brentq(lambda size, d=direction: gap(_tilted(logs, size * d)), *steps[-2:], xtol=_CLOSE)  # noqa: B023
             return _tilted(logs, best * direction)
         chances = _tilted(logs, best * direction)
     return chances
@@ -331,7 +328,7 @@ def _apart(paths: tuple[_Path, _Path], difference: float) -> Chances:
         return paths[0].at(one), paths[1].at(other)
     one, other = (int(k) for k in np.unravel_index(int(costs.argmin()), costs.shape))
     wanted = paths[0].errors[one] - difference
-    place = brentq(lambda k: paths[1].model.truth(paths[1].at(k)) - wanted, other, other + 1, xtol=1e-6)
+    place = brentq(lambda k: paths[1].model.truth(paths[1].at(k)) - wanted, other, other + 1, xtol=_CLOSE)
     return paths[0].at(one), paths[1].at(place)
 
 
