@@ -25,7 +25,7 @@ from calibstat.auditing.groups import LeftOut, Levels, look
 from calibstat.auditing.pooled_groups import ROWS
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
-from calibstat.data.arrays import RNG, Floats, Ints, effective_number, effective_rows
+from calibstat.data.arrays import NUMBERS_IN_CACHE, RNG, Floats, Ints, effective_number, effective_rows
 from calibstat.data.parameters import LEVEL, Count, NotNegative, check_arguments, check_share, repeats
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions, Sample
@@ -314,7 +314,11 @@ class Comparison:
         return cls(curve, order, stops, (used / np.where(scale > ROUNDING, scale, np.inf))[order], columns, found)
 
     def __call__(self, residuals: Floats) -> Floats:
-        """Fit the curve anew and compare."""
+        """Fit the curve anew to residuals (R, n) and compare, for as many at once as stay in the cache."""
+        size = max(1, NUMBERS_IN_CACHE // residuals.shape[1])
+        return np.concatenate([self._some(residuals[each : each + size]) for each in range(0, len(residuals), size)])
+
+    def _some(self, residuals: Floats) -> Floats:
         left = self.curve.refitted(residuals)
         score = ((left @ self.columns @ self.roots) ** 2).sum(axis=-1)
         left = np.take(left, self.order, axis=-1)
