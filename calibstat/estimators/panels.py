@@ -245,7 +245,7 @@ class ClinicalPanel:
             {"ici": ICI(), "e50": ICI(statistic="e50"), "e90": ICI(statistic="e90"), "emax": ICI(statistic="emax")},
             AUC(),
             BrierScore(),
-            BrierDecomposition(EqualMass(max(2, min(10, n // 10)))),
+            BrierDecomposition(EqualMass(max(1, min(10, n // 10)))),
             CalibrationBelt(),
             LOESS(trim=0.0),
         )

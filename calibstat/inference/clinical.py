@@ -294,11 +294,10 @@ class ClinicalSummary(Result):
             found.append("too extreme" if slope.value < 1 else "not extreme enough")
         if found:
             return f"Predictions are {' and '.join(found)}"
+        none = "no evidence of an error on average" + (" or in slope" if np.isfinite(slope.value) else "")
         if self.belt_pvalue is not None and self.belt_pvalue <= 1 - self.confidence_level:
-            return (
-                f"Predictions are off, but neither on average nor in slope (belt: p = {pvalue_cell(self.belt_pvalue)})"
-            )
-        return "No evidence of an error on average or in slope" + ("" if self.belt is None else ", or by the belt")
+            return f"Predictions are off (calibration belt: p {pvalue_cell(self.belt_pvalue)}), with {none}"
+        return none.capitalize() + ("" if self.belt is None else ", or by the belt")
 
     def _values(self) -> dict[str, Any]:
         belt = self.belt

@@ -92,6 +92,15 @@ def test_the_first_line_says_the_direction(shift, slope, words):
     assert f"{100 * shown.mean():.3g} % predicted, {100 * y.mean():.3g} % happened" in found.verdict
 
 
+def test_where_outcomes_separate_there_is_no_slope_and_the_belt_speaks():
+    p = np.linspace(0.01, 0.99, 40)
+    found = cs.clinical_summary(cs.Sample((p > 0.5).astype(int), p), n_resamples=99, rng=0)
+    assert found.verdict == (
+        "Predictions are off (calibration belt: p 0.01), with no evidence of an error on average: 50 % predicted, 50 % "
+        f"happened, O/E 1 (95 %: {found['oe'].low:.3g} to {found['oe'].high:.3g}), no slope."
+    )
+
+
 def test_without_an_event_it_says_what_is_not_defined():
     found = cs.clinical_summary(cs.Sample([0] * 40, np.linspace(0.01, 0.1, 40), labels=[0, 1]), n_resamples=19, rng=0)
     assert found["oe"].value == 0
