@@ -415,6 +415,11 @@ class KCE(Estimator):
         return between(0.0, math.sqrt(2 * self.kernel.at_zero))
 
     @property
+    def takes_counts(self) -> bool:  # type: ignore[override]
+        """Whether its square takes them."""
+        return self._squared.takes_counts
+
+    @property
     def by_rows(self) -> str:  # type: ignore[override]
         """Say where the bandwidth comes from the rows."""
         return self._squared.by_rows

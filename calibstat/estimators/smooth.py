@@ -179,7 +179,7 @@ class _HeatEvaluator(Evaluator):
 
     def _smooth(self, residual: Floats, mass: Floats) -> Floats:
         total = np.asarray(mass.sum(axis=-1))
-        residual = ratio(residual * mass, total[..., None], empty=np.nan)
+        residual = residual * ratio(mass, total[..., None], empty=np.nan)
         if not len(self.places):
             return np.full(residual.shape[:-1], np.nan)
         rows = residual.reshape(-1, residual.shape[-1])

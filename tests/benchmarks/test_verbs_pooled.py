@@ -8,15 +8,18 @@ import pytest
 import calibstat as cs
 from benchmarks.timing import interleaved
 from benchmarks.worlds import binary_arrays
+from calibstat.estimators.panels import default_panel, family_of
 
 # At most so many argsorts of 10^5 predictions for a test of 999 redraws.
 IN_ARGSORTS = [
-    (cs.Kuiper(), 3.5),
-    (cs.KolmogorovSmirnov(), 3.5),
-    (cs.BrownianBridge(), 3.5),
-    (cs.AndersonDarling(), 3.5),
-    (cs.CramerVonMises(), 4),
-    (cs.SmoothECE(), 11),
+    (cs.Kuiper(), 3),
+    (cs.KolmogorovSmirnov(), 3),
+    (cs.BrownianBridge(), 3),
+    (cs.AndersonDarling(), 3),
+    (cs.CramerVonMises(), 3),
+    (cs.SmoothECE(), 3),
+    (cs.Cox(), 20),
+    (cs.KCE(), 6),
     (cs.SmoothCE(), 14),
     (cs.CORP(), 12),
     (cs.ICI(cs.IsotonicCurve()), 11),
@@ -63,6 +66,53 @@ def test_a_test_in_values(estimator, n, ratios):
         lambda: cs.calibration_test(cs.Sample(y, p), estimator, rng=0),
         lambda: estimator(cs.Sample(y, p)),
         3 if n == 1_000_000 else 2,
+        rounds=3,
+    )
+
+
+# With whether the rows are sorted.
+GROWING = [
+    (cs.ECE(), False),
+    (cs.Spiegelhalter(), False),
+    (cs.Kuiper(), True),
+    (cs.AndersonDarling(), True),
+    (cs.SmoothECE(), True),
+]
+
+
+@pytest.mark.parametrize(("estimator", "ordered"), GROWING, ids=[repr(each) for each, _ in GROWING])
+def test_what_grows_beside_reading_and_sorting(estimator, ordered, ratios):
+    """From 10^6 to 10^7 rows: what a test adds to reading and sorting, against what one value does from raw arrays."""
+    beside, alone = [], []
+    for n in (1_000_000, 10_000_000):
+        y, p = binary_arrays(n)
+
+        def read(y=y, p=p):
+            sample = cs.Sample(y, p)
+            return sample.predictions.order if ordered else sample
+
+        def value(y=y, p=p):
+            return estimator(cs.Sample(y, p))
+
+        def whole(y=y, p=p):
+            return cs.calibration_test(cs.Sample(y, p), estimator, rng=0)
+
+        spent, of_value, of_reading = interleaved([whole, value, read], rounds=2)
+        beside.append(spent - of_reading)
+        alone.append(of_value)
+    name = f"growth of the test of {estimator!r} beside reading and sorting; growth of its value"
+    ratios.record(name, beside[1] / beside[0], alone[1] / alone[0], 1.2, "x")
+
+
+def test_a_panel_in_values(ratios):
+    """Beside the values of all rows, which are shown, a panel draws pooled cells."""
+    y, p = binary_arrays(1_000_000)
+    panel = family_of(default_panel(2, len(y)))
+    ratios.at_most(
+        "omnibus_test, n = 1e6; the values of its members",
+        lambda: cs.omnibus_test(cs.Sample(y, p), rng=0),
+        lambda: panel(cs.Sample(y, p)),
+        1.8,
         rounds=3,
     )
 
