@@ -376,7 +376,7 @@ class Predictions:
     @cached_property
     def chances(self) -> Floats:
         """(n, K) probabilities from which calibrated labels are drawn: the rows clipped to [0, 1] and normalised."""
-        if self.n_classes == 2 and self._is_exact_law:
+        if self.n_classes == 2 and self.is_exact_law:
             return self.probabilities
         clipped = np.clip(self.probabilities, 0.0, 1.0)
         if self.n_classes == 2:  # many times faster than a sum along so short an axis
@@ -391,11 +391,18 @@ class Predictions:
         return self._sums_to_one(SAME)
 
     @cached_property
-    def _is_exact_law(self) -> bool:
+    def is_exact_law(self) -> bool:
         """Whether the rows equal `chances` to the last digit, as those of two classes made from one column do."""
         return self._sums_to_one(0.0)
 
+    @property
+    def event_chance(self) -> Floats:
+        """(n,) the chance of the event from which labels of a calibrated model of two classes are drawn."""
+        return self.event if self.is_exact_law else np.ascontiguousarray(self.chances[:, -1])
+
     def _sums_to_one(self, slack: float) -> bool:
+        if self.rows.ndim == 1 and self.rows.dtype == np.float64:  # 1 - p and p add up to one to the last digit
+            return not len(self) or bool(self.rows.min() >= 0 and self.rows.max() <= 1)
         for start in range(0, len(self), ROWS_IN_CACHE):
             rows = two_columns(self.rows[start : start + ROWS_IN_CACHE]).astype(np.float64, copy=False)
             sums = rows[:, 0] + rows[:, 1] if self.n_classes == 2 else rows.sum(axis=1)

@@ -382,6 +382,19 @@ class SquaresOfLabels:
         start = power + events - 2 * along - slope * events
         return cls(start, slope, 2 * np.sqrt(spread), rows, power, every)
 
+    @classmethod
+    def of_powers(cls, rows: Floats, mean: Floats, sums: Floats) -> SquaresOfLabels:
+        """Do the same where chances are the predictions: from their mean and sums of powers about it (L, 3)."""
+        second, third, fourth = sums.T
+        own, skew = mean * (1 - mean), 1 - 2 * mean
+        variance, along = rows * own - second, skew * second - third
+        shift = ratio(along, variance)
+        spread = above_rounding(own * second + skew * third - fourth - shift * along, own * second)
+        middle, power = mean + shift, rows * mean**2 + second
+        slope = 1 - 2 * middle
+        start = rows * mean - power - slope * rows * mean
+        return cls(start, slope, 2 * np.sqrt(spread), rows, power, rows * (1 - mean) ** 2 + second)
+
     def draw(self, events: Array, stream: np.random.Generator) -> Floats:
         """Draw the sums of squared residuals (R, L), given numbers of events (R, L)."""
         noise = self.deviation * stream.standard_normal(events.shape)

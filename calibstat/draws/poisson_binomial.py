@@ -15,8 +15,8 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Cells
-from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Bools, Floats, Ints
-from calibstat.estimators.tally import TallyPlan
+from calibstat.data.arrays import NUMBERS_IN_CACHE, ROWS_IN_CACHE, Array, Bools, Floats, Ints
+from calibstat.estimators.tally import TallyPlan, add_up
 
 # exp(-37) = 1e-16: what is left out of the window and of the frequencies.
 _NEGLIGIBLE = 37.0
@@ -25,16 +25,18 @@ _NEGLIGIBLE = 37.0
 class CellCounts:
     """The law of the number of events in each cell, from the chances (n,) of rows; cells are independent.
 
-    Cells are given as such or, where they are runs of rows, by the first row (L,) of each.
+    Cells are given as such or, where they are runs of rows, by the first row (L,) of each. The number of rows and the
+    sum of chances (L,) of each may be `known`.
     """
 
-    def __init__(self, chances: Floats, cells: Cells | Ints) -> None:
+    def __init__(self, chances: Floats, cells: Cells | Ints, known: tuple[Floats, Floats] | None = None) -> None:
         chances = np.ascontiguousarray(chances)
         rows = _InCells(chances, cells) if isinstance(cells, Cells) else _InRuns(chances, cells)
-        variance = rows.total(chances * (1 - chances))
+        self.powers = Powers.of(rows, known) if rows.are_many else None
+        variance = rows.total(chances * (1 - chances)) if self.powers is None else self.powers.variance
         found = _rare_laws(rows, variance)
-        if len(found) >= _MANY_CELLS:
-            _add_narrow_laws(found, rows, variance)
+        if self.powers is not None:
+            _add_narrow_laws(found, self.powers, variance)
         wide = np.array([law is None for law in found])
         if wide.any():
             # frequencies are kept up to this abs(exp(i angle) - 1)
@@ -63,7 +65,10 @@ class CellCounts:
 def counts_of(plan: TallyPlan) -> CellCounts:
     """Return the law of the counts in the cells of a plan, computed once: tests compute it, and draws use it too."""
     if not isinstance(plan.label_law, CellCounts):
-        plan.label_law = CellCounts(plan.predictions.chances[:, 1], plan.cells)
+        chances = plan.predictions.event_chance
+        same = plan.predictions.is_exact_law and plan.predictions.weights is None
+        known = (plan.weight, plan.prediction[:, 0]) if same else None
+        plan.label_law = CellCounts(chances, plan.cells, known)
     return plan.label_law
 
 
@@ -76,13 +81,31 @@ class _InCells:
     cells: Cells
 
     @property
+    def are_many(self) -> bool:
+        """Whether one expansion for a whole cell may be good enough: of many cells, or of very many rows in each."""
+        return self.cells.size >= _MANY_CELLS or len(self.chances) >= _MANY_ROWS * self.cells.size
+
+    @property
     def counts(self) -> Ints:
         """(L,) the number of rows of each cell."""
         return np.bincount(self.cells.index, minlength=self.cells.size)
 
+    def powers(self, mean: Floats) -> tuple[Floats, float]:
+        """Add up powers 2 to 4 of distances to the mean of the cell, (L, 3); return the largest distance too."""
+        sums, widest = np.zeros((3, self.cells.size)), 0.0
+        for start in range(0, len(self.chances), ROWS_IN_CACHE):
+            index = self.cells.index[start : start + ROWS_IN_CACHE]
+            distance = self.chances[start : start + ROWS_IN_CACHE] - mean.take(index)
+            widest = max(widest, float(distance.max()), -float(distance.min()))
+            power = distance * distance
+            for total in sums:
+                total += np.bincount(index, power, len(total))
+                power *= distance
+        return sums.T, widest
+
     def total(self, values: Floats) -> Floats:
         """Add up values (n,) over cells: (L,)."""
-        return np.bincount(self.cells.index, values, minlength=self.cells.size).astype(float, copy=False)
+        return add_up(self.cells.index, values[None], self.cells.size)[0]
 
     def spread(self, values: Floats) -> Floats:
         """Return the value (L,) of the cell of each row: (n,)."""
@@ -104,6 +127,18 @@ class _InRuns:
 
     chances: Floats
     starts: Ints
+
+    @property
+    def are_many(self) -> bool:
+        return len(self.starts) >= _MANY_CELLS
+
+    def powers(self, mean: Floats) -> tuple[Floats, float]:
+        distance = self.chances - self.spread(mean)
+        power, sums = distance * distance, []
+        for _ in range(3):
+            sums.append(self.total(power))
+            power *= distance
+        return np.stack(sums, axis=1), float(np.abs(distance).max(initial=0.0))
 
     @cached_property
     def counts(self) -> Ints:
@@ -196,26 +231,46 @@ class Guide:
         return found.reshape(uniforms.shape)
 
 
-# With so many cells or more, rows of most cells are nearly equal.
-_MANY_CELLS = 64
+# With so many cells or more, rows of most cells are nearly equal; so many rows of one leave only low frequencies.
+_MANY_CELLS, _MANY_ROWS = 64, 2**15
 # What an expansion about the mean of a cell may leave out of a probability: no number of draws shows it.
 _LEFT_OUT = 1e-13
 
 
-def _add_narrow_laws(found: list[tuple[int, Floats] | None], rows: _InCells | _InRuns, variance: Array) -> None:
+@final
+@dataclass(frozen=True, eq=False)
+class Powers:
+    """Sums over cells of powers of the distances of chances to their mean in the cell."""
+
+    count: Floats  # (L,), number of rows
+    mean: Floats  # (L,), mean chance
+    sums: Floats  # (L, 3), of second, third and fourth powers
+    widest: float  # no distance is larger
+
+    @classmethod
+    def of(cls, rows: _InCells | _InRuns, known: tuple[Floats, Floats] | None) -> Powers:
+        """Add up the rows; their number and sum of chances may be known."""
+        count, total = known or (rows.counts.astype(float), rows.total(rows.chances))
+        mean = total / np.maximum(count, 1)
+        return cls(count, mean, *rows.powers(mean))
+
+    @property
+    def variance(self) -> Floats:
+        """(L,) the variance of the number of events, the sum of c (1 - c)."""
+        return np.maximum(self.count * self.mean * (1 - self.mean) - self.sums[:, 0], 0.0)
+
+
+def _add_narrow_laws(found: list[tuple[int, Floats] | None], powers: Powers, variance: Array) -> None:
     """Add the laws of cells for which one expansion, about the mean chance of all their rows, is good enough."""
-    count = rows.counts.astype(float)
-    mean = rows.total(rows.chances) / np.maximum(count, 1)
-    distance = rows.chances - rows.spread(mean)
-    power, moments = distance * distance, np.empty((len(found), 3))
-    for k in range(3):
-        moments[:, k] = rows.total(power)
-        power *= distance
+    count, mean, moments = powers.count, powers.mean, powers.sums
     # the fifth term of the logarithm, times the bound of the characteristic function itself
-    chord = np.linspace(0.0, np.minimum(4.0, 2 * _NEGLIGIBLE / np.maximum(variance, 1e-300)), 17)
+    # on average over all frequencies, whose share up to |exp(i angle) - 1| = z is at most z / 2
+    largest = np.sqrt(np.minimum(4.0, 2 * _NEGLIGIBLE / np.maximum(variance, 1e-300)))
+    chord = np.linspace(0.0, largest, 17) ** 2
     slope = chord / np.maximum(1 - chord * mean * (1 - mean), 1e-6)
-    error = (np.abs(moments[:, 2]) ** 0.5 * slope) ** 2.5 / 5 * np.exp(-variance * chord / 2)
-    narrow = np.flatnonzero((error.max(axis=0) <= _LEFT_OUT) & [law is None for law in found])
+    fifth = np.minimum(moments[:, 2] ** 1.25, powers.widest * moments[:, 2])
+    error = (fifth * slope**2.5 / 5 * np.exp(-variance * chord / 2)).mean(axis=0) * largest / 2
+    narrow = np.flatnonzero((error <= _LEFT_OUT) & [law is None for law in found])
     first, last = _windows(mean * count, variance, count)
     widths, place = np.unique(last - first + 1, return_inverse=True)
     lengths = np.array([fast_length(width) for width in widths.tolist()])[place]

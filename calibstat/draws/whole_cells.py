@@ -25,7 +25,7 @@ from calibstat.draws.moments import (
     sum_of_squares,
     sums_are_near_normal,
 )
-from calibstat.draws.poisson_binomial import counts_of
+from calibstat.draws.poisson_binomial import Powers, counts_of
 from calibstat.draws.streams import draw_blocks, random_signs, replicate
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.tally import Tally, TallyPlan, ratio
@@ -313,11 +313,11 @@ def redraw_squares(
         return None
     if not sums_suffice(evaluator, squares=True):
         return None
-    event, chance = plan.predictions.event, np.ascontiguousarray(plan.predictions.chances[:, 1])
-    squares = SquaresOfLabels.of(plan.cells, event, chance, plan.predictions.keys == (1,))
+    counts = counts_of(plan)
+    squares = _squares_of(plan, counts.powers)
     if squares is None:
         return None
-    counts, size, fixed = counts_of(plan), plan.cells.size, plan.fixed
+    size, fixed = plan.cells.size, plan.fixed
 
     def draw(stream: np.random.Generator, drawn: int, kept: int) -> Floats:
         events = counts.invert(stream.random((drawn, size)))
@@ -327,6 +327,18 @@ def redraw_squares(
         return of_tallies(Tally(fixed.weight, fixed.prediction, sums[:, 0, :, None], fixed.weight2, sums[:, 1]))
 
     return replicate(values, draw, n_resamples, numbers_for_cells(size), rng)
+
+
+def _squares_of(plan: TallyPlan, powers: Powers | None) -> SquaresOfLabels | None:
+    """Add up what squares of labels need, unless powers of the predictions are; None where no normal law serves."""
+    predictions, by_prediction = plan.predictions, plan.predictions.keys == (1,)
+    event, chance = predictions.event, predictions.event_chance
+    if powers is None or not predictions.is_exact_law:
+        return SquaresOfLabels.of(plan.cells, event, chance, by_prediction)
+    rows, events = powers.count, powers.count * powers.mean
+    if not sums_are_near_normal(plan.cells, rows, events, event, chance, by_prediction=by_prediction):
+        return None
+    return SquaresOfLabels.of_powers(rows, powers.mean, powers.sums)
 
 
 # Signs multiplied into residuals: their sums over cells, whole, but for rows that stand out in their cell.

@@ -200,8 +200,7 @@ class TallyPlan:
         prediction = self.prediction if weights is None else self._sum_predictions(combined)
         square = np.empty(0)
         if "square" in self.needs:
-            distance = self._distances(outcomes) if floating else self._squares(outcomes)
-            square = self._sum(_weighted(distance, None if combined is None else combined**2))
+            square = self._sum_squares(outcomes, combined)
         complement = self.complement if weights is None else self._complement(combined)
         return Tally(weight, prediction, outcome, self._weight2(weight, combined), square, complement)
 
@@ -284,6 +283,17 @@ class TallyPlan:
         """Sum values (..., n) over cells: (..., L)."""
         sums = add_up(self.cells.index, replicates(values), self.cells.size)
         return sums.reshape(*values.shape[:-1], self.cells.size)
+
+    def _sum_squares(self, outcomes: Array, weights: Array | None) -> Floats:
+        """Sum the squared norms of outcome - prediction, or their means, times squared weights: (..., L)."""
+        if outcomes.ndim == 1 and weights is None and self.n_classes == 2 and 2 * self.cells.size <= _ROWS:
+            event, sums = self.predictions.event, np.zeros(self.cells.size)
+            for rows in _slices(len(outcomes), _ROWS):  # as `_sum` adds them up, and in the cache
+                _add_to(sums, self.cells.index[rows], (outcomes[rows] - event[rows]) ** 2, len(outcomes))
+            return sums
+        floating = np.issubdtype(outcomes.dtype, np.floating)
+        distance = self._distances(outcomes) if floating else self._squares(outcomes)
+        return self._sum(_weighted(distance, None if weights is None else weights**2))
 
     def _squares(self, outcomes: Array) -> Floats:
         """Squared norm of outcome - prediction, on the event alone for two classes: (..., n)."""

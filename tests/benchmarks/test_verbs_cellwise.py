@@ -35,7 +35,7 @@ def test_an_estimate_against_a_test(n, goal, ratios):
     )
 
 
-@pytest.mark.parametrize(("n", "goal"), [(100_000, 1.3), (1_000_000, 1.5)])
+@pytest.mark.parametrize(("n", "goal"), [(100_000, 1.3), (1_000_000, 1)])
 def test_squared_residuals_against_a_computed_law(n, goal, ratios):
     y, p, _ = arrays_of(n)
     ratios.at_most(
@@ -49,7 +49,7 @@ def test_squared_residuals_against_a_computed_law(n, goal, ratios):
 
 @pytest.mark.parametrize(
     ("verb", "goal"),
-    [("test", 28), ("estimate", 60), ("score", 55), ("comparison", 240)],
+    [("test", 14), ("estimate", 35), ("score", 55), ("comparison", 240)],
 )
 def test_verbs_against_a_pass_over_a_million_rows(verb, goal, ratios):
     y, p, q = arrays_of(1_000_000)

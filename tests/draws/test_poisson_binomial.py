@@ -12,6 +12,8 @@ from scipy import stats
 
 import calibstat as cs
 from calibstat.binnings.base import Cells
+from calibstat.draws import poisson_binomial as counts
+from calibstat.draws.moments import SquaresOfLabels
 from calibstat.draws.poisson_binomial import CellCounts
 from calibstat.estimators.base import Headline
 
@@ -255,3 +257,33 @@ def test_the_table_of_very_many_cells_stays_small_and_right():
     uniforms = np.random.Generator(np.random.PCG64(7)).random((20, n))
     np.testing.assert_array_equal(counts.invert(uniforms), uniforms >= 1 - chances)
     assert len(counts.guide.first) <= 2**20
+
+
+def test_one_expansion_for_a_cell_of_many_rows_gives_the_law_of_pooled_rows(monkeypatch):
+    """Half a million chances in eight cells: each probability agrees to 1e-13, and nothing is pooled."""
+    chances = np.sort(0.1 + 0.8 * np.random.default_rng(5).random(2**19))
+    cells = Cells(8, np.arange(len(chances)) // 2**16, "fixed")
+    with monkeypatch.context() as patch:
+        patch.setattr(counts, "_MANY_ROWS", 2**30)
+        expected = CellCounts(chances, cells)
+    monkeypatch.setattr(counts, "pool", lambda *_: pytest.fail("rows are pooled"))
+    found = CellCounts(chances, cells)
+    assert expected.powers is None
+    for (first, law), (start, exact) in zip(found.laws, expected.laws, strict=True):
+        low, high = max(first, start), min(first + len(law), start + len(exact))
+        np.testing.assert_allclose(
+            law[low - first : high - first], exact[low - start : high - start], rtol=0, atol=1e-13
+        )
+        assert max(law[: low - first].sum(), exact[: low - start].sum()) < 1e-15
+
+
+@pytest.mark.parametrize("shape", [(0.7, 0.7), (30, 2), (5e4, 5e4)])
+def test_squares_of_labels_are_the_same_from_powers_about_the_mean(shape):
+    chances = np.random.default_rng(6).beta(*shape, 2**17)
+    cells = Cells(2, (chances > np.median(chances)).astype(int), "fixed")
+    powers = counts.Powers.of(counts._InCells(chances, cells), None)
+    found = SquaresOfLabels.of_powers(powers.count, powers.mean, powers.sums)
+    expected = SquaresOfLabels.of(cells, chances, chances, by_prediction=False)
+    for name in ("start", "slope", "largest", "without", "every"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.deviation, expected.deviation, rtol=1e-5)
