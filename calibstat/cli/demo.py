@@ -18,7 +18,7 @@ from calibstat._files import written_whole
 from calibstat.cli import options
 from calibstat.cli.questions import Measure, panel
 from calibstat.cli.test import Record, ask, headline, table
-from calibstat.cli.text import plain_warnings, say, width
+from calibstat.cli.text import ProgressBar, plain_warnings, say, width
 from calibstat.data.parameters import LEVEL
 from calibstat.inference.results import number
 
@@ -50,7 +50,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--out {folder} is a file; name a folder")
     folder.mkdir(parents=True, exist_ok=True)
     seed = arguments.seed
-    trained = train(seed)
+    with ProgressBar("training"):
+        trained = train(seed)
     _say(_introduction(trained))
     with plain_warnings():
         before, after = (
@@ -62,7 +63,8 @@ def run(arguments: argparse.Namespace) -> None:
     _show(f"Recalibrated: one number, a temperature of {trained.temperature:.2f}, fitted on rows of its own.", after)
     _say(_what_changed(before, after))
     path = folder / PICTURE
-    _save_picture(trained, seed, path)
+    with ProgressBar("drawing"):
+        _save_picture(trained, seed, path)
     say(f"Picture: {path}")
 
 

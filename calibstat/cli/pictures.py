@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, cast
 import calibstat as cs
 from calibstat._files import written_whole
 from calibstat.cli.questions import Question
-from calibstat.cli.text import plain_warnings, show
+from calibstat.cli.text import ProgressBar, plain_warnings, show
 
 Draw: TypeAlias = Callable[..., Any]
 """What draws a display or a figure under the title ``name``."""
@@ -37,7 +37,7 @@ def show_and_draw(
         if arguments.plot is not None:
             file = "" if arguments.file in (None, "-") else Path(arguments.file).name
             named = getattr(arguments, "name", "") or file, what.removeprefix("canonical").strip()
-            with plain_warnings(), written_whole(arguments.plot) as place:
+            with plain_warnings(), ProgressBar("drawing"), written_whole(arguments.plot) as place:
                 warnings.simplefilter("ignore", cs.SmallCellsWarning)  # the work has said so
                 drawn = draw(name=", ".join(filter(None, named)))
                 if hasattr(drawn, "save"):

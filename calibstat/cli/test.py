@@ -130,7 +130,8 @@ def what_it_costs(
     if not about:
         raise ValueError("--costs: no lens leaves two outcomes here; take --lens top-label or class-wise:LABEL")
     asked = {"confidence_level": level, "n_resamples": arguments.n_resamples or 999, "rng": arguments.seed}
-    return {each: cs.estimate(sample, each.view.lens | arguments.costs, **asked) for each in about}
+    found = ProgressBar("estimating").each(lambda q: cs.estimate(sample, q.view.lens | arguments.costs, **asked), about)
+    return dict(zip(about, found, strict=True))
 
 
 def cost_of(question: Question, costs: Mapping[Question, cs.Estimate]) -> dict[str, Any]:

@@ -183,3 +183,17 @@ def test_every_command_with_a_loop_draws_one(two_models, quick, monkeypatch, doi
     code = main([files.get(word, word) for word in command.split()])
     assert code in (0, 3)
     assert f"{doing}: " in terminal.getvalue()
+
+
+def test_all_that_may_be_long_in_a_command_has_a_bar(run, binary, tmp_path, monkeypatch):
+    begun = []
+
+    class Noted(TerminalBar):
+        def __init__(self, doing, **how):
+            begun.append(doing)
+            super().__init__(doing, **how)
+
+    monkeypatch.setattr(progress_bar, "TerminalBar", Noted)
+    command = ("test", binary, "--label", "y", "--probs", "p", "--lens", "canonical", "--costs", "1,4")
+    assert run(*command, "--plot", str(tmp_path / "picture.png"))[0] == 0
+    assert begun == ["reading", "testing", "estimating", "drawing"]
