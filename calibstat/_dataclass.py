@@ -1,16 +1,16 @@
 """Dataclasses of which the frozen ones are made in a quarter of the time.
 
 The standard library compiles six functions for each frozen dataclass, which were half of what `import` costs before a
-first p-value. Here each has an ``__init__`` of its own, and all share the rest. Fields, `replace`, equality and order
-of arguments are those of `dataclasses`, which makes all that inherit from another dataclass; there is no ``InitVar``,
-and a field that is no argument is set in ``__post_init__``.
+first p-value. Here two are shared, and the others are compiled when they are first used. Fields, `replace`, equality
+and order of arguments are those of `dataclasses`, which makes all that inherit from another dataclass; there is no
+``InitVar``, and a field that is no argument is set in ``__post_init__``.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import MISSING, Field, FrozenInstanceError
-from operator import attrgetter
+from collections.abc import Callable
+from dataclasses import MISSING, FrozenInstanceError
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -30,52 +30,72 @@ else:
 def _frozen(cls: type, wanted: dict[str, bool]) -> type:
     made: Any = dataclasses.dataclass(cls, init=False, repr=False, eq=False)
     made.__dataclass_params__.frozen = True
-    found = dataclasses.fields(made)
     methods: dict[str, Any] = {"__setattr__": _no_change, "__delattr__": _no_change}
     if wanted.get("init", True):
-        methods["__init__"] = _Initializer(made, found)
+        methods["__init__"] = _Later("__init__", cls, _init)
     if wanted.get("repr", True):
-        methods["__repr__"] = _written
+        methods["__repr__"] = _Later("__repr__", cls, _repr)
     if wanted.get("eq", True):
-        made._compared = attrgetter("__class__", *(each.name for each in found if each.compare))
-        methods |= {"__eq__": _equal, "__hash__": _hashed}
+        methods |= {"__eq__": _Later("__eq__", cls, _eq), "__hash__": _Later("__hash__", cls, _hash)}
     for name, method in methods.items():
         if vars(cls).get(name) is None:  # a class with an ``__eq__`` of its own has None for a hash
             setattr(made, name, method)
     return cls
 
 
-class _Initializer:
-    """Stands for ``__init__`` until that is first used, as most classes that are imported make no object."""
+class _Later:
+    """Stands for a method until that is first used and compiled, as most classes that are imported make no object."""
 
-    def __init__(self, cls: type, found: tuple[Field[Any], ...]) -> None:
-        self._cls, self._found = cls, [each for each in found if each.init]
+    def __init__(self, name: str, cls: type, write: Callable[[type, dict[str, Any]], str]) -> None:
+        self._name, self._cls, self._write = name, cls, write
 
     def __get__(self, instance: object, owner: type) -> Any:
-        if vars(self._cls)["__init__"] is self:
-            self._cls.__init__ = self._compiled()
-        return vars(self._cls)["__init__"].__get__(instance, owner)
+        if vars(self._cls)[self._name] is self:
+            known: dict[str, Any] = {"__name__": self._cls.__module__}
+            exec(self._write(self._cls, known), known)
+            known[self._name].__qualname__ = f"{self._cls.__qualname__}.{self._name}"
+            setattr(self._cls, self._name, known[self._name])
+        return vars(self._cls)[self._name].__get__(instance, owner)
 
-    def _compiled(self) -> Any:
-        known: dict[str, Any] = {"__name__": self._cls.__module__, "_set": object.__setattr__, "_MADE": _MADE}
-        arguments: dict[bool, list[str]] = {False: ["self"], True: []}
-        lines = []
-        for each in self._found:
-            name, default, value = each.name, "", each.name
-            if each.default is not MISSING:
-                known[f"_{name}"], default = each.default, f"=_{name}"
-            elif each.default_factory is not MISSING:
-                known[f"_{name}"], default = each.default_factory, "=_MADE"
-                value = f"_{name}() if {name} is _MADE else {name}"
-            arguments[each.kw_only is True].append(name + default)
-            lines.append(f"_set(self, {name!r}, {value})")
-        lines.append("self.__post_init__()" if hasattr(self._cls, "__post_init__") else "pass")
-        listed = ", ".join([*arguments[False], *["*"][: len(arguments[True])], *arguments[True]])
-        exec(f"def __init__({listed}):\n " + "\n ".join(lines), known)
-        made = known["__init__"]
-        made.__qualname__ = f"{self._cls.__qualname__}.__init__"
-        made.__annotations__ = {each.name: each.type for each in self._found} | {"return": None}
-        return made
+
+def _init(cls: Any, known: dict[str, Any]) -> str:
+    """Write ``__init__``, which sets each field past `_no_change`, and note the names that it knows."""
+    known |= {"_set": object.__setattr__, "_MADE": _MADE}
+    arguments: dict[bool, list[str]] = {False: ["self"], True: []}
+    lines = []
+    found = [each for each in dataclasses.fields(cls) if each.init]
+    for each in found:
+        name, default, value = each.name, "", each.name
+        if each.default is not MISSING:
+            known[f"_{name}"], default = each.default, f"=_{name}"
+        elif each.default_factory is not MISSING:
+            known[f"_{name}"], default = each.default_factory, "=_MADE"
+            value = f"_{name}() if {name} is _MADE else {name}"
+        arguments[each.kw_only is True].append(name + default)
+        lines.append(f"_set(self, {name!r}, {value})")
+    lines.append("self.__post_init__()" if hasattr(cls, "__post_init__") else "pass")
+    listed = ", ".join([*arguments[False], *["*"][: len(arguments[True])], *arguments[True]])
+    known["_hints"] = {each.name: each.type for each in found} | {"return": None}
+    return f"def __init__({listed}):\n " + "\n ".join(lines) + "\n__init__.__annotations__ = _hints"
+
+
+def _repr(cls: Any, known: dict[str, Any]) -> str:
+    known["_guarded"] = recursive_repr()
+    shown = ", ".join(f"{each.name}={{self.{each.name}!r}}" for each in dataclasses.fields(cls) if each.repr)
+    return f'@_guarded\ndef __repr__(self):\n return f"{{self.__class__.__qualname__}}({shown})"'
+
+
+def _compared(cls: Any, whose: str) -> str:
+    return f"({''.join(f'{whose}.{each.name}, ' for each in dataclasses.fields(cls) if each.compare)})"
+
+
+def _eq(cls: type, _: dict[str, Any]) -> str:
+    both = f"{_compared(cls, 'self')} == {_compared(cls, 'other')}"
+    return f"def __eq__(self, other):\n return {both} if other.__class__ is self.__class__ else NotImplemented"
+
+
+def _hash(cls: type, _: dict[str, Any]) -> str:
+    return f"def __hash__(self):\n return hash({_compared(cls, 'self')})"
 
 
 class _Factory:
@@ -90,17 +110,3 @@ _MADE = _Factory()
 
 def _no_change(_: object, name: str, *value: object) -> NoReturn:
     raise FrozenInstanceError(f"cannot {'assign to' if value else 'delete'} field {name!r}")
-
-
-@recursive_repr()
-def _written(self: Any) -> str:
-    shown = (f"{each.name}={getattr(self, each.name)!r}" for each in dataclasses.fields(self) if each.repr)
-    return f"{type(self).__qualname__}({', '.join(shown)})"
-
-
-def _equal(self: Any, other: Any) -> Any:
-    return self._compared(self) == other._compared(other) if other.__class__ is self.__class__ else NotImplemented
-
-
-def _hashed(self: Any) -> int:
-    return hash(self._compared(self))
