@@ -307,8 +307,12 @@ USED = "import calibstat as cs; cs.Sample; cs.ECE; cs.calibration_test"
             f"{USED}; cs.calibration_test(cs.Sample([0, 1], [0.2, 0.7]), cs.ECE(cs.EqualWidth(1)))",
             ["pandas", "sklearn"],
         ),
+        (
+            "import calibstat as cs; cs.simplify; cs.required_n; cs.compare_models; cs.compare_calibrators",
+            ["pandas", "sklearn", "scipy.stats", "scipy.optimize"],
+        ),
     ],
-    ids=["import", "names", "a test"],
+    ids=["import", "names", "a test", "verbs"],
 )
 def test_an_import_brings_along_no_heavy_library(statement, absent):
     code = f"import sys, warnings; warnings.simplefilter('ignore'); {statement}; print(*sys.modules)"

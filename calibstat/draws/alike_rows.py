@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import Any, final
 
 import numpy as np
-from scipy import sparse
 
 from calibstat._dataclass import dataclass
+from calibstat._lazy import sparse
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import Array, Bools, Floats, Ints, numbered_codes
 from calibstat.data.rounding import ROUNDING, above_rounding

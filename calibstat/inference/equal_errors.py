@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
-from scipy.optimize import brentq
 
 from calibstat._dataclass import dataclass
+from calibstat._lazy import optimize
 from calibstat.data.arrays import Array, Floats, Ints, effective_number
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
@@ -310,7 +310,7 @@ def _moved(models: tuple[Erring, Erring], chances: Floats, difference: float) ->
             gaps.append(gap(_tilted(logs, steps[-1] * direction)))
         best = steps[int(np.argmin(np.abs(gaps)))]
         if gaps[-1] * gaps[0] <= 0:
-            best = brentq(lambda size, d=direction: gap(_tilted(logs, size * d)), *steps[-2:], xtol=_CLOSE)  # noqa: B023
+            best = optimize.brentq(lambda size, d=direction: gap(_tilted(logs, size * d)), *steps[-2:], xtol=_CLOSE)  # noqa: B023
             return _tilted(logs, best * direction)
         chances = _tilted(logs, best * direction)
     return chances
@@ -328,7 +328,7 @@ def _apart(paths: tuple[_Path, _Path], difference: float) -> Chances:
         return paths[0].at(one), paths[1].at(other)
     one, other = (int(k) for k in np.unravel_index(int(costs.argmin()), costs.shape))
     wanted = paths[0].errors[one] - difference
-    place = brentq(lambda k: paths[1].model.truth(paths[1].at(k)) - wanted, other, other + 1, xtol=_CLOSE)
+    place = optimize.brentq(lambda k: paths[1].model.truth(paths[1].at(k)) - wanted, other, other + 1, xtol=_CLOSE)
     return paths[0].at(one), paths[1].at(place)
 
 

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
-from scipy.stats import binom
 
 from calibstat._dataclass import dataclass
+from calibstat._lazy import special
 from calibstat._text import counted
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass, FixedEdges
@@ -253,8 +253,10 @@ class _OfRows:
         held = mass > 0
         mass, score = mass[held], score[np.unique(cell, return_index=True)[1]][held]
         rows = np.round(mass**2 / squares[held])  # in effect, where there are weights
-        spread = 2 * score * (1 - score) * binom.pmf(np.floor(rows * score + ROUNDING), rows - 1, score)
-        return float(mass @ spread / mass.sum())
+        at, left = np.minimum(np.floor(rows * score + ROUNDING), rows - 1), rows - 1
+        chance = special.xlogy(at, score) + special.xlog1py(left - at, -score)
+        ways = special.gammaln(left + 1) - special.gammaln(at + 1) - special.gammaln(left - at + 1)
+        return float(mass @ (2 * score * (1 - score) * np.exp(ways + chance)) / mass.sum())
 
     def compared(self, keep: Estimator, n_cells: int) -> tuple[ComparisonTest | None, str]:
         """Compare the simpler predictor with the original one; say why where there is no interval."""

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any, Literal, final
 
 import numpy as np
-from scipy.optimize import brentq
 
 from calibstat._dataclass import dataclass
+from calibstat._lazy import optimize
 from calibstat.data.parameters import HasParameters, numbers
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
@@ -106,7 +106,7 @@ class ErrorFamily(HasParameters):
                 f"a true error of {size:g} is asked for, but these predictions have one between 0 and {largest:.4g} "
                 f"when they are {self.direction}"
             )
-        return self._model(brentq(lambda t: self._error(t) - size, 0.0, _FURTHEST, xtol=1e-13, rtol=1e-12))
+        return self._model(optimize.brentq(lambda t: self._error(t) - size, 0.0, _FURTHEST, xtol=1e-13, rtol=1e-12))
 
     def _error(self, t: float) -> float:
         return float(self._model(t).truth(self.measure)) if t > 0 else 0.0
