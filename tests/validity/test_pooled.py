@@ -25,6 +25,8 @@ CASES = [
     (cs.SmoothECE(), 2000, 800),
     (cs.CORP(), 2000, 800),
     (cs.ECESweep(), 800, 300),
+    (cs.Cox(), 600, 300),
+    (cs.KCE(), 800, 300),
 ]
 
 
