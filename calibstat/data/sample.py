@@ -359,8 +359,11 @@ class Predictions:
     def chance(self, position: int) -> Floats:
         """Return the probability of one class (n,), in double precision, read-only."""
         if self.rows.ndim == 1:
-            return locked(self.rows.view()) if position == 1 else self.probabilities[:, 0]
-        return locked(np.asarray(self.rows[:, position], dtype=np.float64))
+            column = self.rows.view() if position == 1 else self.probabilities[:, 0]
+        else:
+            column = np.asarray(self.rows[:, position], dtype=np.float64)
+        column.setflags(write=False)
+        return column
 
     @property
     def components(self) -> Floats:
