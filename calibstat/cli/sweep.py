@@ -36,7 +36,7 @@ from calibstat.cli.options import made, mentions, positive
 from calibstat.cli.summarise import show_summary
 from calibstat.cli.text import say
 
-_KEYS = {"seed", "n_repeats", "n", "n_bins", "draws", "models", "estimators", "tests"}
+_KEYS = {"seed", "n_repeats", "n", "n_bins", "draws", "models", "estimators", "tests", "truth"}
 _NEEDED = {"seed", "n", "models"}
 
 
@@ -47,7 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--store", metavar="PATH", help="where the results go (default: the name of the study, with .zarr, here)"
     )
     engine = parser.add_mutually_exclusive_group()
-    engine.add_argument("--scheduler", metavar="ADDRESS", help="compute on this Dask cluster: tcp://host:8786")
+    engine.add_argument(
+        "--scheduler", metavar="ADDRESS", help="compute on this Dask cluster: tcp://host:8786, or on threads (default)"
+    )
     engine.add_argument(
         "--workers", type=positive, metavar="N", help="compute in N processes of this machine (default: threads)"
     )
@@ -56,8 +58,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run a study and print its summary."""
-    from calibstat.sweeps.schedule import connected
-
     path = Path(arguments.study)
     sweep = read_study(path)
     store = Path(path.stem + ".zarr" if arguments.store is None else arguments.store)
@@ -66,8 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
     if store.exists() and not arguments.resume:
         raise ValueError(f"{store} exists: continue with it by --resume, or name another place by --store")
     try:
-        with connected(arguments.scheduler, arguments.workers) as client:
-            found = sweep.run(client, store)
+        found = sweep.run(arguments.scheduler if arguments.workers is None else arguments.workers, store)
     except KeyboardInterrupt:
         kept = f"finished blocks are kept in {store}; continue with --resume" if store.exists() else ""
         raise KeyboardInterrupt(kept) from None
@@ -98,6 +97,7 @@ def read_study(path: Path) -> cs.Sweep:
         n_repeats=study.get("n_repeats", 100),
         rng=study["seed"],
         draws=study.get("draws", "rows"),
+        truth=study.get("truth", {}),
     )
 
 

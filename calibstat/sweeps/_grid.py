@@ -55,6 +55,7 @@ class Study:
     entropy: tuple[int, ...]
     draws: str = "rows"
     seed: int | None = None
+    truths: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # that the user gave: by estimator, model
     ways: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -114,6 +115,7 @@ class Study:
             "rng": self.seed,
             "seed": list(self.entropy),
             "draws": self.draws,
+            **({"truth": {name: dict(values) for name, values in self.truths.items()}} if self.truths else {}),
         }
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from distributed import Client
 
 from calibstat._dataclass import dataclass
+from calibstat.data.parameters import at_least_one
 from calibstat.sweeps._compute import LANES, BlockValues, Estimates, compute, one_blas_thread, small_cells_ignored, work
 from calibstat.sweeps._grid import Study, Unit, repeats_of
 
@@ -83,12 +84,13 @@ def _work_all(study: Study, bundle: Sequence[Unit], block: int) -> list[BlockVal
 
 
 @contextmanager
-def connected(client: Client | str | None = None, n_workers: int | None = None) -> Iterator[Client | None]:
-    """Yield a client for a client, an address, or a number of local processes (one thread each); None for threads.
+def connected(client: Client | str | int | None = None) -> Iterator[Client | None]:
+    """Yield a client for a client, an address, or a number of local processes (one thread each); None for "threads".
 
-    Only a client that is passed in is left open afterwards.
+    For None, yield the active client, or None where there is none. Only a client that was there is left open.
     """
-    if n_workers is not None:
+    if isinstance(client, int) and not isinstance(client, bool):
+        n_workers = at_least_one("client", client)
         with _dask.config.set(_KEEP_MEMORY), _interrupts_held():
             local = _distributed.LocalCluster(
                 n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
@@ -99,16 +101,30 @@ def connected(client: Client | str | None = None, n_workers: int | None = None) 
                 yield own
             finally:
                 own.run_on_scheduler(_all_forgotten)
+    elif client == "threads":
+        yield None
     elif isinstance(client, str):
         with _distributed.Client(client) as own:
             yield own
-    elif client is None or isinstance(client, Client):
+    elif client is None:
+        yield _active_client()
+    elif isinstance(client, Client):
         yield client
     else:
         raise TypeError(
-            f"client is of type {type(client).__name__}, but a Client or the address of a scheduler is expected: for "
-            "example distributed.Client(cluster)"
+            f"client is of type {type(client).__name__}, but a Client, the address of a scheduler, a number of "
+            "processes or 'threads' is expected: for example distributed.Client(cluster)"
         )
+
+
+def _active_client() -> Any:
+    """Return the client that Dask would compute with; None without one, and in a task of a worker."""
+    with suppress(ValueError):
+        _distributed.get_worker()
+        return None
+    with suppress(ValueError):
+        return _distributed.default_client()
+    return None
 
 
 def _quiet_at_the_end() -> None:

@@ -345,23 +345,30 @@ def true_values(study: Study) -> tuple[dict[str, Floats], dict[str, str]]:
     with small_cells_ignored:
         for name, (items, function) in asked.items():
             if len(items):
-                values[name], reasons[name] = _of_items(study, items, function)
+                given = study.truths if name == "truth" else {}
+                values[name], reasons[name] = _of_items(study, items, function, given)
     return values, reasons
 
 
-def _of_items(study: Study, items: Items, function: Callable[[_Remembering, Estimator], float]) -> tuple[Floats, str]:
+def _of_items(
+    study: Study,
+    items: Items,
+    function: Callable[[_Remembering, Estimator], float],
+    given: Mapping[str, Mapping[str, float]],
+) -> tuple[Floats, str]:
     values = np.full((len(study.models), len(items)), np.nan)
     reasons: list[str] = []
-    for row, model in enumerate(study.models.values()):
+    for row, (model_name, model) in enumerate(study.models.items()):
         remembering = _Remembering(model, items)
         for column, item in enumerate(items.each):
             thing = item.thing.estimator if isinstance(item.thing, NullTest) else item.thing
+            known = given.get(item.name, {}).get(model_name)
             try:
-                if not isinstance(thing, Estimator):
-                    raise TypeError("the estimand of a plain function is not known")
-                values[row, column] = function(remembering, thing)
+                if known is None and not isinstance(thing, Estimator):
+                    raise TypeError("the estimand of a plain function is not known; Sweep(..., truth={name: value})")
+                values[row, column] = function(remembering, thing) if known is None else known
             except (ValueError, TypeError) as error:
-                reasons.append(f"{study.names[row]}, {item.name}: {error}")
+                reasons.append(f"{model_name}, {item.name}: {error}")
     return values[:, items.where], "; ".join(dict.fromkeys(reasons))
 
 

@@ -65,6 +65,9 @@ class Sweep(HasParameters):
         are approximately normal, and estimators on cells of equal width and of equal mass do not share a sample. Up to
         ten rows for each border of cells, it draws sorted rows instead, which are exact and shared. It serves
         estimators on such cells only.
+    truth : mapping, optional
+        Of names of estimators to the number that each estimates, or to such numbers by name of the model: for functions
+        of your own, whose true value is not known otherwise. It stands in for the model's own value.
 
     Raises
     ------
@@ -101,14 +104,15 @@ class Sweep(HasParameters):
     n_repeats: Repeats = 100
     rng: RNG = None
     draws: Literal["rows", "sorted", "cells"] = "rows"
+    truth: Mapping[str, float | Mapping[str, float]] = field(default_factory=dict)
     study: Study = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.estimators and not self.tests:
             raise ValueError("nothing to sweep: give estimators={'ECE': lambda n_bins: ECE(EqualMass(n_bins))}.")
-        n_bins = _different("n_bins", self.n_bins)
+        n_bins, models = _different("n_bins", self.n_bins), _named_models(self.models)
         study = Study(
-            _named_models(self.models),
+            models,
             _different("n", self.n),
             n_bins,
             items_of("estimators", self.estimators, n_bins, as_swept),
@@ -118,12 +122,13 @@ class Sweep(HasParameters):
             tuple(Streams(as_generator(self.rng)).entropy),
             self.draws,
             None if isinstance(self.rng, np.random.Generator) or self.rng is None else int(self.rng),
+            _truths(self.truth, tuple(models), tuple(self.estimators)),
         )
         keep(self, study=study)
 
     def run(
         self,
-        client: Client | str | None = None,
+        client: Client | str | int | None = None,
         store: str | Path | None = None,
         progress: bool = True,
         *,
@@ -133,8 +138,9 @@ class Sweep(HasParameters):
 
         Parameters
         ----------
-        client : distributed.Client, str or None
-            A client or the address of a scheduler; None computes on threads of this process.
+        client : distributed.Client, str, int or None
+            A client, the address of a scheduler, a number of processes of this machine, or "threads" of this one. None
+            computes on the client that is active (the last one that was made and not closed), otherwise on threads.
         store : path, optional
             A Zarr store: every finished block is written there at once, and what is there is not computed again.
             A store of another study is refused.
@@ -172,7 +178,7 @@ class Sweep(HasParameters):
             return repeats_in_a_block(self.study, measure_pace(self.study))
         return min(at_least_one("block", block), self.study.n_repeats)
 
-    def _fill(self, blocks: Blocks, client: Client | str | None, bar: TerminalBar) -> None:
+    def _fill(self, blocks: Blocks, client: Client | str | int | None, bar: TerminalBar) -> None:
         """Compute the blocks that are not finished."""
         units = [unit for unit in all_units(self.study, blocks.block) if not blocks.finished(unit)]
         if not units:
@@ -208,6 +214,23 @@ def _named_models(models: Any) -> dict[str, SyntheticModel]:
     if len(found) != len(models) or not found:
         raise ValueError("models have no names, or two have the same repr; pass a dict of names to models.")
     return found
+
+
+def _truths(
+    given: Mapping[str, float | Mapping[str, float]], models: tuple[str, ...], estimators: tuple[str, ...]
+) -> dict[str, dict[str, float]]:
+    """Return true values by estimator and model; refuse names that the study does not have."""
+    found = {
+        name: dict(each) if isinstance(each, Mapping) else dict.fromkeys(models, each) for name, each in given.items()
+    }
+    for kind, asked, known in (
+        ("estimator", found, estimators),
+        ("model", {m for v in found.values() for m in v}, models),
+    ):
+        unknown = sorted(set(asked) - set(known))
+        if unknown:
+            raise ValueError(f"truth names the {kind} {unknown[0]!r}, but the study has {', '.join(map(repr, known))}.")
+    return {name: {model: float(value) for model, value in values.items()} for name, values in found.items()}
 
 
 def _different(name: str, values: Sequence[int]) -> tuple[int, ...]:

@@ -206,6 +206,6 @@ def test_two_processes_on_two_cores(ratios):
     plain = seconds(serial, sweep, clock=time.perf_counter)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with connected(n_workers=2) as client:
+        with connected(2) as client:
             ran = seconds(lambda: sweep.run(client, progress=False), clock=time.perf_counter)
     ratios.record("a minute's sweep in two processes, one core", ran, plain, 1.6, "s", at_least=True)

@@ -12,6 +12,7 @@ from distributed import Client, LocalCluster
 
 import calibstat as cs
 from calibstat.cli.main import main
+from calibstat.sweeps import sweep as sweep_module
 from calibstat.sweeps.store import read
 from suites import slow_but
 from sweeps.comparing import assert_same_bits
@@ -35,7 +36,7 @@ def client(request):
 
 @pytest.fixture(scope="module")
 def whole():
-    return make().run(progress=False)
+    return make().run("threads", progress=False)
 
 
 @pytest.mark.parametrize("block", [2, 12])
@@ -47,7 +48,7 @@ def test_workers_give_the_same_bits(whole, client, block):
 def test_other_ways_to_draw_give_the_same_bits(client, draws):
     estimators = {"ECE": lambda n_bins: cs.ECE(cs.EqualMass(n_bins)), "L2": lambda b: cs.DebiasedL2(cs.EqualWidth(b))}
     sweep = make(estimators=estimators, tests={}, n_repeats=40, draws=draws)
-    assert_same_bits(sweep.run(progress=False), sweep.run(client, progress=False, block=7))
+    assert_same_bits(sweep.run("threads", progress=False), sweep.run(client, progress=False, block=7))
 
 
 def test_an_address_will_do(whole, client, capsys):
@@ -63,6 +64,19 @@ def test_workers_on_the_command_line(tmp_path, capsys):
     assert main(["sweep", str(tmp_path / "study.toml"), "--store", str(stores[1]), "--workers", "2"]) == 0
     assert "dashboard" in capsys.readouterr().err
     assert_same_bits(read(stores[0]), read(stores[1]))
+
+
+def test_the_active_client_is_used_unless_threads_are_asked_for(client, monkeypatch):
+    used = []
+    monkeypatch.setattr(sweep_module, "on_cluster", lambda workers, *_: used.append(workers))
+    make().run(progress=False)
+    assert used == [client]
+    assert (make().run("threads", progress=False)["status"] == 1).all()
+    assert used == [client]
+    with pytest.raises(TypeError, match="a number of processes or 'threads' is expected"):
+        make().run(3.5, progress=False)
+    with pytest.raises(ValueError, match="client"):
+        make().run(0, progress=False)
 
 
 def test_errors_on_workers_are_recorded(client):

@@ -354,6 +354,38 @@ def test_one_quadrature_gives_the_limits_of_all_cells():
     assert found["limit"][0].all()
 
 
+def brier(y_true, y_prob):
+    return np.mean((y_prob - y_true) ** 2)
+
+
+def test_the_truth_of_a_function_may_be_given(tmp_path):
+    """For all models or each; bias is measured against it, and a store keeps it."""
+    arguments = {"n": [50], "n_bins": [3, 5], "n_repeats": 4, "rng": 0}
+    swept = {"Brier": lambda b: brier, "ECE": lambda b: cs.ECE(cs.EqualMass(b))}
+    models = {"a": CALIBRATED, "b": GaussianMixture(1, 1)}
+    sweep = Sweep(models, estimators=swept, truth={"Brier": {"a": 0.1}}, **arguments)
+    found = sweep.run(store=tmp_path / "s", progress=False)
+    truth = found["truth"].sel(estimator="Brier")
+    assert (truth.sel(model="a") == 0.1).all()
+    assert truth.sel(model="b").isnull().all()
+    assert "b, Brier: the estimand of a plain function is not known" in found["truth"].attrs["unknown"]
+    assert found["truth"].sel(estimator="ECE", model="b").notnull().all()
+    bias = cs.summarise(found)["bias"].sel(estimator="Brier", model="a")
+    assert bias.values == pytest.approx(found["estimate"].sel(estimator="Brier", model="a").mean("repeat") - 0.1)
+    everywhere = Sweep(models, estimators=swept, truth={"Brier": 0.2}, **arguments)
+    assert (everywhere.run(progress=False)["truth"].sel(estimator="Brier") == 0.2).all()
+    with pytest.raises(ValueError, match="another study: truth was"):
+        everywhere.run(store=tmp_path / "s", progress=False)
+    for wrong, message in (
+        ({"Bier": 0.1}, "estimator 'Bier'"),
+        ({"Brier": {"c": 0.1}}, "model 'c'"),
+        ({"Brier": np.nan}, "must be a mapping of names, each a number"),
+        ({"Brier": {"a": "0.1"}}, "must be a mapping of names, each a number"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            Sweep(models, estimators=swept, truth=wrong, **arguments)
+
+
 @pytest.mark.parametrize("n", [1000, 2**32 + 5])
 def test_streams_are_those_of_spawn_keys(n):
     study = Sweep(GaussianMixture(0, -2), n=[n], estimators={"ECE": cs.ECE()}, n_repeats=1, rng=0).study
@@ -391,7 +423,7 @@ def test_something_else_than_models_is_refused(models):
 
 
 def test_something_else_than_a_client_is_refused():
-    with pytest.raises(TypeError, match=r"client is of type dict, but a Client .*distributed.Client\(cluster\)"):
+    with pytest.raises(TypeError, match=r"client is of type dict, but a Client, .*distributed.Client\(cluster\)"):
         make().run({}, progress=False, block=6)
 
 
