@@ -105,7 +105,6 @@ INSIDE = {
     ("cli/calibrate.py", "pandas"),
     ("cli/demo.py", "calibstat.displays.reliability"),
     ("cli/demo.py", "sklearn.datasets"),
-    ("cli/sweep.py", "calibstat.sweeps.schedule"),
     ("cli/sweep.py", "calibstat.generators.base"),
     ("cli/summarise.py", "calibstat.sweeps.store"),
     ("cli/demo.py", "sklearn.ensemble"),
