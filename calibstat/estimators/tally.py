@@ -223,9 +223,7 @@ class TallyPlan:
         combined = signs if self.predictions.weights is None else self.predictions.weights * signs
         columns = self.predictions.components.T
         first = 1 if self.n_classes == 2 else 0
-        residual = [
-            self._sum((outcomes == first + k) * combined - column * combined) for k, column in enumerate(columns)
-        ]
+        residual = [self._sum(((outcomes == first + k) - column) * combined) for k, column in enumerate(columns)]
         square = np.empty(0)
         if "square" in self.needs:
             square = self._sum(self._squares(outcomes) * combined**2)

@@ -219,7 +219,7 @@ class TwoOutcomes:
         """Take logarithms of chances (n, 2)."""
         with np.errstate(divide="ignore"):
             logs = np.log(chances.T)
-            odds = np.clip(logs[1] - logs[0], -700.0, 700.0)
+            odds = np.minimum(np.maximum(logs[1] - logs[0], -700.0), 700.0)
         return cls(chances[:, 1], odds, logs)
 
 
@@ -256,7 +256,9 @@ class Line:
 
     def of(self, rows: TwoOutcomes) -> Floats:
         """Return the features of rows: (2, n)."""
-        return np.stack([np.ones(len(rows.event)), np.clip(rows.log_odds, -_REACH, _REACH)])
+        found = np.ones((2, len(rows.event)))
+        np.minimum(np.maximum(rows.log_odds, -_REACH), _REACH, out=found[1])
+        return found
 
     def of_one(self, row: OneRow) -> tuple[tuple[int, float], ...]:
         """Return both."""
@@ -297,13 +299,18 @@ class Expert:
     def log_ratios(self, rows: TwoOutcomes) -> Floats:
         """Return log q(y) - log p(y) for both outcomes: (2, n)."""
         odds = self._odds(rows, self.features.of(rows))
-        return np.stack([special.log_expit(-odds), special.log_expit(odds)]) - rows.log_chances
+        found = np.empty((2, len(odds)))
+        special.log_expit(-odds, out=found[0])
+        special.log_expit(odds, out=found[1])
+        found -= rows.log_chances
+        return found
 
     def stake(self, rows: TwoOutcomes, outcomes: Ints) -> Floats:
         """Bet on rows and return the log capital after each: (n,)."""
         ratios = self.log_ratios(rows)
         gains = np.where(outcomes == UNKNOWN, ratios.min(axis=0), np.where(outcomes == 1, ratios[1], ratios[0]))
-        path = np.cumsum(np.concatenate([[self.log_e], gains]))[1:]
+        gains[0] += self.log_e
+        path = np.cumsum(gains)
         self.log_e = float(path[-1])
         return path
 

@@ -104,7 +104,8 @@ class Multiplier(Null):
 
         def signs(stream: np.random.Generator, size: int, kept: int) -> Floats:
             each = random_signs(how_many(codes))(stream, size, kept)
-            return np.take(centred_signs(each, masses) if self.centred else each, codes, axis=-1)
+            each = centred_signs(each, masses) if self.centred else each
+            return each if self.groups is None else np.take(each, codes, axis=-1)
 
         values = replicate(
             lambda each: signed_values(prepared, sample, each),
