@@ -446,6 +446,11 @@ class Predictions:
         """(n,) the rows in increasing order of the one conditioned column."""
         return increasing_order(np.ascontiguousarray(self.conditioned[:, 0]))
 
+    @property
+    def multiplicity(self) -> Floats | float:
+        """How many rows each of them stands for: `counts`, (n,), or one."""
+        return 1.0 if self.counts is None else self.counts
+
     @cached_property
     def increasing(self) -> Floats:
         """(n,) the one conditioned column in that order, read-only."""

@@ -341,7 +341,7 @@ class KernelEvaluator(Evaluator):
     def _null(self, masses: Floats) -> tuple[Floats, Floats]:
         """Return mean (R, 1) and standard deviation (R, J) under calibration, given the predictions."""
         parts, times = self._covariances()
-        counts = 1.0 if self.predictions.counts is None else self.predictions.counts
+        counts = self.predictions.multiplicity
         squared = (masses**2 / counts)[:, None, :] * parts
         variance = 2 * (self._sums(squared, power=2) * times).sum(axis=-1)
         if self.predictions.counts is not None:

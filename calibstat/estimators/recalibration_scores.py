@@ -244,8 +244,7 @@ class ScoreForm(Evaluator):
 
     def _covariances(self, masses: Floats) -> Floats:
         """Covariance of the sums for each row of weights (R, n): (R, q, q)."""
-        counts = self.predictions.counts
-        squares = masses**2 if counts is None else masses**2 / counts
+        squares = masses**2 / self.predictions.multiplicity
         same = self.codes[:, None] == self.codes
         total = np.zeros((len(masses), *same.shape))
         for rows, chances in self._chunks():

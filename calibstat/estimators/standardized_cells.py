@@ -165,7 +165,7 @@ class ScalesEvaluator(Evaluator):
 
     def _scales(self, masses: Floats) -> list[tuple[Floats, Floats]]:
         """For each scale the factor of each cell's products (R, L) and the standard deviation (R,)."""
-        counts = 1.0 if self.predictions.counts is None else self.predictions.counts
+        counts = self.predictions.multiplicity
         weight, weight2, total = _prefix(masses), _prefix(masses**2 / counts), masses.sum(axis=-1)[:, None]
         spread, spread2 = self._spreads(masses**2 / counts)
         found = []
@@ -181,7 +181,7 @@ class ScalesEvaluator(Evaluator):
 
     def _spreads(self, masses2: Floats) -> tuple[list[Floats], Floats]:
         """Squared norms of each cell's summed covariance, and the prefix sums of those of single rows."""
-        counts = 1.0 if self.predictions.counts is None else self.predictions.counts
+        counts = self.predictions.multiplicity
         rows = self.predictions.chances
         first, second = (np.array([1]), np.array([1])) if rows.shape[1] == 2 else np.triu_indices(rows.shape[1])
         spreads = [np.zeros((len(masses2), len(starts) - 1)) for starts in self.scales]
