@@ -11,7 +11,7 @@ from calibstat._dataclass import dataclass
 from calibstat._lazy import special
 from calibstat._text import percent
 from calibstat.data.arrays import RNG, Array, Floats, as_generator
-from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, true_or_false
+from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, repeats, true_or_false
 from calibstat.data.rounding import SAME, rounded_up
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.alike_rows import AlikeRows
@@ -139,6 +139,7 @@ def comparison_test(
     """
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
+    n_resamples = repeats("n_resamples", n_resamples)
     true_or_false("paired", paired)
     if isinstance(names, str) or len(names) != 2 or names[0] == names[1]:
         raise ValueError(f"names is {names!r}; it must be two different names, for example ('raw', 'calibrated').")
