@@ -173,12 +173,18 @@ class _TauEvaluator(Evaluator):
 
     def _of_rows(self, labels: Array) -> Floats:
         """Count pairs of labels (..., n) without weights, (..., 3), by the ranks of the events."""
+        n = len(self.order)
+        if len(self.starts) == n:  # without ties rows need not be put in order
+            events, below = np.asarray(labels.sum(axis=-1), dtype=float), np.empty(n)
+            below[self.order] = np.arange(n)
+            right = labels.astype(float) @ below - events * (events - 1) / 2
+            return np.stack([right, events * (n - events) - right, np.zeros_like(right)], axis=-1)
         ones = _sums(np.take(labels, self.order, axis=-1).astype(float), self.starts)
-        ties = np.diff(self.starts, append=len(self.order)).astype(float)
+        ties = np.diff(self.starts, append=n).astype(float)
         all_ones, squares = ones.sum(axis=-1), (ones**2).sum(axis=-1)
         right = ones @ (np.cumsum(ties) - ties) - (all_ones**2 - squares) / 2
         tied = ones @ ties - squares
-        return np.stack([right, all_ones * (len(self.order) - all_ones) - right - tied, tied], axis=-1)
+        return np.stack([right, all_ones * (n - all_ones) - right - tied, tied], axis=-1)
 
     def _of_labels(self, labels: Array, mass: Floats) -> Floats:
         """Count pairs of labels (..., n): the masses (..., 3) of pairs in the right order, in the wrong one, tied."""

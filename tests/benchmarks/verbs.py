@@ -109,7 +109,7 @@ VERBS = {
     "calibration_test": Verb(lambda raw: cs.calibration_test(raw.sample(), ECE, rng=0), 1, 4),
     "estimate": Verb(lambda raw: cs.estimate(raw.sample(), ECE, rng=0), 1, 5),
     "equivalence_test": Verb(lambda raw: cs.equivalence_test(raw.sample(), ECE, 0.05, rng=0), 1.6, 5),
-    "comparison_test": Verb(lambda raw: cs.comparison_test(raw.sample(), raw.other(), L2, rng=0), 1, 5),
+    "comparison_test": Verb(lambda raw: cs.comparison_test(raw.sample(), raw.other(), L2, rng=0), 8, 20),
     "calibration_band": Verb(lambda raw: cs.calibration_band(raw.sample()), 150, 300),
     "multiple_test": Verb(lambda raw: cs.multiple_test(raw.sample(), cs.Family({"e": ECE, "l2": L2}), rng=0), 3, 35),
     "omnibus_test": Verb(lambda raw: cs.omnibus_test(raw.sample(), rng=0), 5, 15),
