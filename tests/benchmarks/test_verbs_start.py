@@ -70,7 +70,7 @@ def test_redraws_by_cells_in_passes(ratios):
             "comparison_test of DebiasedL2",
             lambda: cs.comparison_test(first, second, debiased, rng=0),
             80,
-            "the exact tests of both models alone take 17 to 24",
+            "the exact tests of both models alone take 8 to 12",
         ),
     ):
         unit = f"{name}, n = 1e6; a bincount pass"
