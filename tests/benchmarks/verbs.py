@@ -129,6 +129,8 @@ VERBS = {
         lambda raw: cs.variable_based_protocol(raw.arrays[0], raw.arrays[1], raw.variables["age"], rng=0), 9, 55
     ),
     "required_n": Verb(lambda raw: cs.required_n(off(1.0), ECE, **SHORT), 20, 20),
+    "precision_n": Verb(lambda raw: cs.precision_n(raw.arrays[1]), 0.25, 2.2),
+    "clinical_summary": Verb(lambda raw: cs.clinical_summary(raw.sample(), rng=0), 250, 1700),
     "minimum_detectable": Verb(lambda raw: cs.minimum_detectable(off, 1000, ECE, bounds=(0.05, 2.0), **SHORT), 20, 20),
     "Sweep.run": Verb(lambda raw: small_sweep().run(progress=False), 13, 11),
     "summarise": Verb(lambda raw: cs.summarise(raw.swept), 3.5, 3),
