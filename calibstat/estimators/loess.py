@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeAlias, final, runtime_checkable
 
@@ -503,14 +504,16 @@ class ICI(Estimator):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the curve."""
         two_classes(self, predictions)
-        n = len(predictions) if predictions.counts is None else round(predictions.counts.sum())
+        n: float = len(predictions) if predictions.counts is None else round(predictions.counts.sum())
+        if n and isinstance(self.curve, CellMeans):
+            n = math.inf  # cells have masses, between which nothing is interpolated
         return _IndicesEvaluator(self.curve.gaps(predictions), n, self.statistic)
 
 
 class _IndicesEvaluator(Evaluator):
     shape = (4,)
 
-    def __init__(self, gaps: Gaps, n: int, statistic: Index) -> None:
+    def __init__(self, gaps: Gaps, n: float, statistic: Index) -> None:
         self.gaps = gaps
         self.n = n
         self.statistic: Index = statistic
@@ -552,14 +555,18 @@ class _IndicesEvaluator(Evaluator):
         return CalibrationIndices(ici, e50, e90, emax, self.statistic)
 
 
-def weighted_quantiles(values: Floats, mass: Floats, levels: tuple[float, ...], n: int) -> list[Floats]:
+def weighted_quantiles(values: Floats, mass: Floats, levels: tuple[float, ...], n: float) -> list[Floats]:
     """Return quantiles of values (..., m), each repeated in proportion to its mass, as if there were n in all.
 
-    With whole masses that sum to n these are the quantiles of the repeated values (type 7 of Hyndman & Fan 1996).
+    With whole masses that sum to n these are the quantiles of the repeated values (type 7 of Hyndman & Fan 1996); of
+    infinitely many they are values themselves.
     """
     order = np.argsort(values, axis=-1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=-1)
     counts = np.cumsum(np.take_along_axis(mass, order, axis=-1), axis=-1)
+    if math.isinf(n):
+        share = ratio(counts, counts[..., -1:])
+        return [_at_rank(ordered, share, level) for level in levels]
     counts = ratio(n * counts, counts[..., -1:])
     found = []
     for level in levels:

@@ -14,7 +14,7 @@ ENTRIES = [
     Entry(cs.ICI(), TWO, "weights", scalar=False, record=True),
     Entry(cs.ICI(cs.LOESS(2 / 3, degree=1)), TWO, "weights", scalar=False, record=True),
     Entry(cs.ICI(statistic="e90"), TWO, "weights", scalar=False, record=True),
-    Entry(cs.ICI(cs.CellMeans()), pairs=True, scalar=False, record=True),
+    Entry(cs.ICI(cs.CellMeans()), scalar=False, record=True),
     Entry(cs.ICI(cs.Cox()), TWO, "repeats", fitted=True, scalar=False, record=True),
     Entry(cs.ICI(cs.IsotonicCurve()), pairs=True, scalar=False, record=True),
     Entry(cs.TopLabel() | cs.ICI(cs.CalibrationBelt(3)), ANY, weighted=False, fitted=True, scalar=False, record=True),
