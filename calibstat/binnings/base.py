@@ -65,7 +65,7 @@ class Cells:
         if hasattr(self.placed, "in_blocks") and "index" not in vars(self):
             return self.placed.in_blocks()
         blocks = (slice(start, start + ROWS_IN_CACHE) for start in range(0, len(self.index), ROWS_IN_CACHE))
-        return ((rows, self.index[rows]) for rows in blocks)
+        return iter([(rows, self.index[rows]) for rows in blocks])
 
     @cached_property
     def order(self) -> Ints:
