@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import MISSING, FrozenInstanceError
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
@@ -30,7 +30,7 @@ else:
 def _frozen(cls: type, wanted: dict[str, bool]) -> type:
     made: Any = dataclasses.dataclass(cls, init=False, repr=False, eq=False)
     made.__dataclass_params__.frozen = True
-    methods: dict[str, Any] = {"__setattr__": _no_change, "__delattr__": _no_change}
+    methods: dict[str, Any] = _unchanging(cls)
     if wanted.get("init", True):
         methods["__init__"] = _Later("__init__", cls, _init)
     if wanted.get("repr", True):
@@ -59,7 +59,7 @@ class _Later:
 
 
 def _init(cls: Any, known: dict[str, Any]) -> str:
-    """Write ``__init__``, which sets each field past `_no_change`, and note the names that it knows."""
+    """Write ``__init__``, which sets each field past that, and note the names that it knows."""
     known |= {"_set": object.__setattr__, "_MADE": _MADE}
     arguments: dict[bool, list[str]] = {False: ["self"], True: []}
     lines = []
@@ -108,5 +108,19 @@ class _Factory:
 _MADE = _Factory()
 
 
-def _no_change(_: object, name: str, *value: object) -> NoReturn:
-    raise FrozenInstanceError(f"cannot {'assign to' if value else 'delete'} field {name!r}")
+def _unchanging(cls: Any) -> dict[str, Any]:
+    """Return methods that refuse to change fields; what inherits without a decorator may keep attributes of its own."""
+
+    def refuse(instance: object, name: str, verb: str) -> None:
+        if type(instance) is cls or any(each.name == name for each in dataclasses.fields(cls)):
+            raise FrozenInstanceError(f"cannot {verb} field {name!r}")
+
+    def change(self: object, name: str, value: object) -> None:
+        refuse(self, name, "assign to")
+        object.__setattr__(self, name, value)
+
+    def delete(self: object, name: str) -> None:
+        refuse(self, name, "delete")
+        object.__delattr__(self, name)
+
+    return {"__setattr__": change, "__delattr__": delete}

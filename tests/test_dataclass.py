@@ -79,6 +79,24 @@ def test_they_are_pickled():
     assert pickle.loads(pickle.dumps(Kept(3))) == Kept(3)
 
 
+@pytest.mark.parametrize("cls", [OURS, STANDARD])
+def test_what_inherits_without_a_decorator_may_keep_attributes_of_its_own(cls):
+    class Marked(cls):
+        def __init__(self, x):
+            super().__init__(x)
+            self.mark = "own"
+
+    point = Marked(1)
+    assert point.mark == "own"
+    del point.mark
+    with pytest.raises(AttributeError, match="mark"):
+        del point.mark
+    with pytest.raises(FrozenInstanceError, match="cannot assign to field 'x'"):
+        point.x = 3
+    with pytest.raises(FrozenInstanceError, match="cannot delete field 'x'"):
+        del point.x
+
+
 def test_own_methods_stay():
     assert NotComparedByFields(1) == NotComparedByFields(2)
     assert hash(NotComparedByFields(1)) == hash(NotComparedByFields(1))

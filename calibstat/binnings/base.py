@@ -184,8 +184,8 @@ def one_column(binning: Binning, predictions: Predictions) -> Floats:
 
 
 def warn_of_small_cells(binning: Binning, n_cells: int, n_rows: int) -> None:
-    """Warn when fewer than ten rows a cell are expected."""
-    if n_cells > n_rows / 10:
+    """Warn when fewer than ten rows a cell are expected, unless there is a single cell."""
+    if n_cells > max(1, n_rows / 10):
         warn(
             f"{binning!r} makes {counted(n_cells, 'cell')} of {counted(n_rows, 'row')}, fewer than 10 rows a cell: "
             "binned errors are then mostly noise (their null mean says how much); take fewer cells.",

@@ -112,7 +112,8 @@ _MOST_COUNTED = 2.0**53
 
 def _warn_of_counts(weights: Floats) -> None:
     """Warn of weights that look like numbers of rows, which importance weights are not."""
-    n, total = len(weights), float(weights.sum())
+    with np.errstate(over="ignore"):
+        n, total = len(weights), float(weights.sum())
     if _MEAN_OF_COUNTS * n <= total < _MOST_COUNTED and (weights == np.floor(weights)).all():
         warn(
             f"sample_weight holds whole numbers that add up to {total:g} in {counted(n, 'row')}: are they counts? "

@@ -285,11 +285,13 @@ class ClinicalSummary(Result):
 
     @property
     def direction(self) -> str:
-        """What the intervals of O/E and slope say, or else the belt."""
-        ratio, slope = self["oe"], self["slope"]
+        """What the intervals of O/E (or else of the intercept in the large) and of the slope say, or else the belt."""
+        average, slope = self["oe"], self["slope"]
+        if np.isnan(average.low):  # without expected events the ratio has no interval
+            average = self["intercept"]
         found = []
-        if ratio.excludes(1.0):
-            found.append("too high" if ratio.value < 1 else "too low")
+        if average.excludes(average.expected):
+            found.append("too high" if average.value < average.expected else "too low")
         if slope.excludes(1.0):
             found.append("too extreme" if slope.value < 1 else "not extreme enough")
         if found:

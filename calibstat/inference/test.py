@@ -299,7 +299,8 @@ def events_note(fewest: float, of_error: bool = True, what: str = "rows") -> tup
         if of_error
         else f"with so few, intervals of 95 % held the truth in {held} % of simulated samples"
     )
-    return (f"the rarest outcome was seen in {fewest:.3g} {what}{weighted}, fewer than {enough}: {follows}",)
+    seen_in = f"1 {what[:-1]}" if fewest == 1 else f"{fewest:.3g} {what}"
+    return (f"the rarest outcome was seen in {seen_in}{weighted}, fewer than {enough}: {follows}",)
 
 
 def negative_note(value: float) -> tuple[str, ...]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import inf, sinh, sqrt
-from numbers import Real
-from typing import Any, ClassVar, NamedTuple, final
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -13,12 +13,14 @@ from calibstat._dataclass import dataclass
 from calibstat._logistic import clipped_logit, fisher_information
 from calibstat._text import counted, percent
 from calibstat.data.arrays import Floats
-from calibstat.data.parameters import CONFIDENCE_LEVEL, check_share, numbers
+from calibstat.data.parameters import CONFIDENCE_LEVEL, Limits, check_kind, check_share, numbers
 from calibstat.data.sample import Sample
 from calibstat.estimators.scores import AUC
 from calibstat.generators.finite import Empirical
 from calibstat.inference.intervals import student_quantile
 from calibstat.inference.results import Result, number
+
+_Width: TypeAlias = Annotated[float, Limits(lambda value: value > 0, "a width above zero")]
 
 
 def precision_n(
@@ -78,7 +80,7 @@ def precision_n(
     p = _of_event(predictions)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     for name, width in (("oe_width", oe_width), ("slope_width", slope_width), ("c_index_width", c_index_width)):
-        _check_width(name, width)
+        check_kind(name, width, _Width, "0.2")
     for name, share in (("prevalence", prevalence), ("c_index", c_index)):
         if share is not None:
             check_share(name, share, 0.5)
@@ -88,17 +90,12 @@ def precision_n(
     area = _area(p) if c_index is None else c_index
     z = student_quantile(inf, 0.5 + confidence_level / 2)
     laws: dict[str, tuple[float, float, Callable[[float], float]]] = {
-        "observed / expected (O/E)": (1.0, oe_width, _of_ratio(phi, z)),
-        "calibration slope": (1.0, slope_width, _of_slope(p, z)),
-        "C-index (AUC)": (area, c_index_width, _of_area(area, phi, z)),
+        "observed / expected (O/E)": (1.0, oe_width, partial(_of_ratio, phi, z)),
+        "calibration slope": (1.0, slope_width, partial(_of_slope, _variance_of_slope(p), z)),
+        "C-index (AUC)": (area, c_index_width, partial(_of_area, area, phi, z)),
     }
-    goals = tuple(Goal(name, value, width, _least(width, law), law) for name, (value, width, law) in laws.items())
+    goals = tuple(Goal(name, value, width, _least(name, width, law), law) for name, (value, width, law) in laws.items())
     return PrecisionPlan(goals, phi, len(p), confidence_level)
-
-
-def _check_width(name: str, width: Any) -> None:
-    if not isinstance(width, Real) or not float(width) > 0:
-        raise ValueError(f"{name} is {width!r}, but a width above zero is expected, for example 0.2")
 
 
 def _of_event(predictions: Any) -> Floats:
@@ -128,39 +125,54 @@ class Goal(NamedTuple):
     width_of: Callable[[float], float]
 
 
-def _least(width: float, width_of: Callable[[float], float]) -> int:
+# A plan for more rows than this is refused.
+_MOST_ROWS = 10**12
+
+
+def _least(name: str, width: float, width_of: Callable[[float], float]) -> int:
     """Return the smallest number of rows for which the interval is no wider, by bisection."""
     low, high = 0, 2
     while width_of(high) > width:
         low, high = high, 2 * high
+        if high > 2 * _MOST_ROWS:
+            raise ValueError(
+                f"an interval of the {name} that is {width:g} wide needs more than {_MOST_ROWS:.0e} rows: ask for a "
+                "wider one"
+            )
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if width_of(middle) <= width else (middle, high)
     return high
 
 
-def _of_ratio(phi: float, z: float) -> Callable[[float], float]:
-    return lambda n: 2 * sinh(min(z * sqrt((1 - phi) / (phi * n)), 700.0))
+def _of_ratio(phi: float, z: float, n: float) -> float:
+    return 2 * sinh(min(z * sqrt((1 - phi) / (phi * n)), 700.0))
 
 
-def _of_slope(p: Floats, z: float) -> Callable[[float], float]:
+def _of_slope(variance: float, z: float, n: float) -> float:
+    return 2 * z * sqrt(variance / n)
+
+
+def _of_area(area: float, phi: float, z: float, n: float) -> float:
+    pairs = (1 - area) / (2 - area) + area / (1 + area)
+    variance = area * (1 - area) * (1 + (n / 2 - 1) * pairs) / (n**2 * phi * (1 - phi))
+    return 2 * z * sqrt(max(variance, 0.0))
+
+
+def _variance_of_slope(p: Floats) -> float:
+    """Return the variance of the slope of one row; refuse predictions that do not say how they are spread."""
+    if not (p * (1 - p)).any():
+        raise ValueError("all predictions are 0 or 1, so that nothing is uncertain: give probabilities in between")
     logits = clipped_logit(p)
     design = np.column_stack([np.ones(len(p)), logits])
     (one, cross), (_, square) = fisher_information(design, logits[None], np.ones((1, len(p))))[0] / len(p)
     spread = one * square - cross**2
     if not spread > 1e-12 * one * square:
-        raise ValueError("all predictions are equal, so that there is no calibration slope: give predictions that vary")
-    return lambda n: 2 * z * sqrt(one / (n * spread))
-
-
-def _of_area(area: float, phi: float, z: float) -> Callable[[float], float]:
-    pairs = (1 - area) / (2 - area) + area / (1 + area)
-
-    def width(n: float) -> float:
-        variance = area * (1 - area) * (1 + (n / 2 - 1) * pairs) / (n**2 * phi * (1 - phi))
-        return 2 * z * sqrt(max(variance, 0.0))
-
-    return width
+        raise ValueError(
+            "all predictions are equal, or nearer to 0 or 1 than 1e-9, so that there is no calibration slope: give "
+            "predictions that vary"
+        )
+    return float(one / spread)
 
 
 def _area(p: Floats) -> float:

@@ -101,6 +101,20 @@ def test_where_outcomes_separate_there_is_no_slope_and_the_belt_speaks():
     )
 
 
+def test_events_that_nobody_predicted_are_an_error_on_average():
+    found = cs.clinical_summary(cs.Sample([0] * 40 + [1] * 10, np.zeros(50)), n_resamples=19, rng=0)
+    assert np.isnan(found["oe"].low)
+    assert found.verdict.startswith("Predictions are too low: 0 % predicted, 20 % happened")
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_few_rows_give_no_warning_that_nobody_can_heed():
+    for n in (1, 2, 5):
+        found = cs.clinical_summary(cs.Sample([1] + [0] * (n - 1), np.linspace(0.6, 0.1, n)), n_resamples=19, rng=0)
+        assert len(found.measures) == 12
+    assert found.notes[0].startswith("the rarest outcome was seen in 1 row, fewer than 20")
+
+
 def test_without_an_event_it_says_what_is_not_defined():
     found = cs.clinical_summary(cs.Sample([0] * 40, np.linspace(0.01, 0.1, 40), labels=[0, 1]), n_resamples=19, rng=0)
     assert found["oe"].value == 0

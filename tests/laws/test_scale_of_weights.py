@@ -89,3 +89,9 @@ def test_other_weights_are_taken_in_silence(weights):
         warnings.simplefilter("always")
         cs.Sample([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], sample_weight=weights)
     assert not caught
+
+
+@pytest.mark.filterwarnings("error")
+def test_weights_whose_sum_is_infinite_are_scaled_in_silence():
+    huge = cs.Sample([0, 1], [0.2, 0.7], sample_weight=[1e308, 1.5e308])
+    assert huge.predictions.weights.sum() < 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,12 @@ def test_the_width_is_reached_at_the_answer_and_not_before():
     assert cs.precision_n(cs.Sample([0, 1] * 2000, RISKS)).n == cs.precision_n(RISKS).n
 
 
+def test_a_plan_is_pickled():
+    plan = pickle.loads(pickle.dumps(cs.precision_n(RISKS)))
+    assert str(plan) == str(cs.precision_n(RISKS))
+    assert plan.widths(100) == cs.precision_n(RISKS).widths(100)
+
+
 def test_a_width_of_infinity_does_not_matter():
     plan = cs.precision_n(RISKS, slope_width=np.inf)
     assert plan.decisive == "observed / expected (O/E)"
@@ -34,15 +42,20 @@ def test_a_width_of_infinity_does_not_matter():
         ([], {}, "probabilities of the event"),
         ([0.3, 0.3], {}, "all predictions are equal"),
         ([0.0, 0.0], {}, "a mean of 0, so that no event"),
-        (RISKS, {"slope_width": 0}, "slope_width is 0, but a width above zero is expected"),
-        (RISKS, {"oe_width": "wide"}, "oe_width is 'wide', but a width above zero"),
+        (RISKS, {"slope_width": 0}, "slope_width is 0; it must be a width above zero"),
+        (RISKS, {"oe_width": "wide"}, "oe_width is 'wide', a text; it must be a width above zero"),
+        (RISKS, {"c_index_width": True}, "c_index_width is True, a boolean; it must be a width above zero"),
+        (RISKS, {"oe_width": 1e-200}, "1e-200 wide needs more than"),
+        (RISKS, {"c_index_width": 1e-9}, "1e-09 wide needs more than"),
+        ([0, 1, 1, 0], {}, "all predictions are 0 or 1"),
+        (RISKS * 1e-10, {}, "all predictions are equal, or nearer to 0 or 1 than 1e-9"),
         (RISKS, {"c_index": 1.5}, "c_index is 1.5"),
         (cs.Sample([0, 1, 2], np.full((3, 3), 1 / 3)), {}, "the sample has 3 classes"),
         (cs.Sample([0, 1], [0.2, 0.7], sample_weight=[1, 2]), {}, "the sample has weights"),
     ],
 )
 def test_what_is_refused(predictions, options, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises((ValueError, TypeError), match=words):
         cs.precision_n(predictions, **options)
 
 
