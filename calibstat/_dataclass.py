@@ -59,7 +59,7 @@ class _Later:
 
 
 def _init(cls: Any, known: dict[str, Any]) -> str:
-    """Write ``__init__``, which sets each field past that, and note the names that it knows."""
+    """Write ``__init__``, which sets each field in spite of `_unchanging`, and note the names that it knows."""
     known |= {"_set": object.__setattr__, "_MADE": _MADE}
     arguments: dict[bool, list[str]] = {False: ["self"], True: []}
     lines = []

@@ -184,7 +184,17 @@ def _refuse_text(called: str, items: list[Any]) -> None:
     texts = [(row, item) for row, item in enumerate(items) if isinstance(item, str)]
     if texts:
         row, item = next((each for each in texts if not is_number(each[1])), texts[0])
-        raise ValueError(f"{called} holds the text {item!r} in row {row} (rows count from 0): pass numbers")
+        raise ValueError(f"{called} holds the text {item!r} in row {row} (rows count from 0): {_advice(item)}")
+
+
+def _advice(text: str) -> str:
+    """Say how to make a number of a text."""
+    if is_number(text.strip().removesuffix("%").replace(",", ".")):
+        if text.strip().endswith("%"):
+            return "these are percentages; pass shares, 0.15 and not 15 %"
+        if "," in text:
+            return "numbers have a decimal point, not a comma"
+    return "pass numbers"
 
 
 def estimator_arguments(estimator: Any, X: Any) -> dict[str, Any]:

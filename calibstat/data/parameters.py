@@ -237,7 +237,8 @@ def _hints_of_fields(owner: type) -> dict[str, Any]:
         for name in found.keys() & vars(base).get("__annotations__", {}).keys():
             hint = found[name]
             if isinstance(hint, str):
-                found[name] = eval(hint, known)
+                hint = eval(hint, known)
+            found[name] = NoneType if hint is None else hint
     return found
 
 
@@ -286,7 +287,7 @@ def _kind_of(hint: Any) -> _Kind:
         kind = _kind_of(arguments[0])
         return kind._replace(words=arguments[1]) if isinstance(arguments[1], str) else _limited(kind, arguments[1])
     if origin is Literal:
-        alike = _PLAIN[type(arguments[0])]
+        alike = _either([_PLAIN[kind] for kind in dict.fromkeys(map(type, arguments))])
         return _Kind(lambda value: alike.test(value) and value in arguments, _listed(arguments), alike.test)
     if origin in (Union, UnionType):
         return _either([_kind_of(each) for each in arguments])
@@ -337,8 +338,9 @@ def _either(kinds: list[_Kind]) -> _Kind:
 
 def _several(origin: Any, arguments: tuple[Any, ...]) -> _Kind:
     """Several values in order: a list, a tuple or an array will do; pairs have the length of their annotation."""
-    length = len(arguments) if origin is tuple and arguments[-1] is not ... else None
-    each = _kind_of(arguments[0])
+    length = len(arguments) if origin is tuple and arguments[-1:] != (...,) else None
+    kinds = [_kind_of(hint) for hint in arguments if hint is not ...] or [_ANYTHING]
+    each = kinds[0] if len(set(arguments) - {...}) < 2 else None
 
     def listed(value: Any) -> bool:
         has_items = hasattr(value, "__len__") and hasattr(value, "__getitem__") and getattr(value, "ndim", 1) != 0
@@ -347,7 +349,12 @@ def _several(origin: Any, arguments: tuple[Any, ...]) -> _Kind:
     def test(value: Any) -> bool:
         if not listed(value) or (length is not None and len(value) != length):
             return False
+        if each is None:
+            return all(kind.test(one) for kind, one in zip(kinds, value, strict=True))
         return each is _ANYTHING or all(map(each.test, value))
 
-    member = "values" if each is _ANYTHING else f"values, each {each.words}"
+    if each is None:
+        member = f"values: {', '.join(kind.words for kind in kinds)}"
+    else:
+        member = "values" if each is _ANYTHING else f"values, each {each.words}"
     return _Kind(test, f"a list of {length or ''}{' ' if length else ''}{member}", listed)

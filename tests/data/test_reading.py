@@ -703,3 +703,18 @@ def test_every_number_is_read_as_it_was_written(tmp_path):
     p = np.random.default_rng(0).random(5000)
     pd.DataFrame({"y": 0, "p": p}).to_csv(tmp_path / "x.csv", index=False)
     np.testing.assert_array_equal(read(tmp_path / "x.csv", y_prob="p")["y_prob"], p)
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("0,5", "a decimal point, not a comma"),
+        ("15.0 %", "these are percentages; pass shares"),
+        ("0.5x", "pass numbers"),
+    ],
+)
+def test_numbers_in_another_notation_are_named(tmp_path, text, advice):
+    file = tmp_path / "written.csv"
+    file.write_text(f"label;p\n0;{text}\n1;{text}\n")
+    with pytest.raises(ValueError, match=advice):
+        Sample.read(file, y_true="label", y_prob="p")
