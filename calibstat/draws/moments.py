@@ -366,30 +366,35 @@ class SquaresOfLabels:
 
     @classmethod
     def of(cls, cells: Cells, prediction: Floats, chance: Floats, by_prediction: bool) -> SquaresOfLabels | None:
-        """Add up the rows; None where the predictions of a cell range too far for a normal law."""
+        """Add up the rows; None where predictions of a cell range too far, or few of its labels are uncertain."""
         rows = np.bincount(cells.index, minlength=cells.size).astype(float)
-        power, every, events, along, variance, first, second = add_up_columns(
-            cells,
-            prediction,
-            chance,
-            lambda p, c: [p * p, (1 - p) ** 2, c, c * p, c * (1 - c), c * (1 - c) * p, c * (1 - c) * p * p],
-        )
+
+        def columns(p: Floats, c: Floats) -> list[Floats]:
+            own = c * (1 - c)
+            return [p * p, (1 - p) ** 2, c, c * p, own, own * p, own * p * p, own**2]
+
+        power, every, events, along, variance, first, second, own2 = add_up_columns(cells, prediction, chance, columns)
         if not sums_are_near_normal(cells, rows, events, prediction, chance, by_prediction=by_prediction):
             return None
         middle = ratio(first, variance)
         spread = above_rounding(second - middle * first, second)
+        if _few_uncertain(variance, own2, spread):
+            return None
         slope = 1 - 2 * middle
         start = power + events - 2 * along - slope * events
         return cls(start, slope, 2 * np.sqrt(spread), rows, power, every)
 
     @classmethod
-    def of_powers(cls, rows: Floats, mean: Floats, sums: Floats) -> SquaresOfLabels:
+    def of_powers(cls, rows: Floats, mean: Floats, sums: Floats) -> SquaresOfLabels | None:
         """Do the same where chances are the predictions: from their mean and sums of powers about it (L, 3)."""
         second, third, fourth = sums.T
         own, skew = mean * (1 - mean), 1 - 2 * mean
         variance, along = rows * own - second, skew * second - third
         shift = ratio(along, variance)
         spread = above_rounding(own * second + skew * third - fourth - shift * along, own * second)
+        own2 = rows * own**2 + (skew**2 - 2 * own) * second - 2 * skew * third + fourth
+        if _few_uncertain(variance, own2, spread):
+            return None
         middle, power = mean + shift, rows * mean**2 + second
         slope = 1 - 2 * middle
         start = rows * mean - power - slope * rows * mean
@@ -402,6 +407,16 @@ class SquaresOfLabels:
         np.copyto(squares, self.without, where=events == 0)
         np.copyto(squares, self.every, where=events == self.largest)
         return squares
+
+
+# A cell has so many uncertain labels, as many of equal variance, where sums of predictions are drawn from a normal law
+# given the number of events. Of three rows, two of which are events, the sum has three values: ties that it breaks.
+_UNCERTAIN = 30.0
+
+
+def _few_uncertain(variance: Floats, squares: Floats, spread: Floats) -> bool:
+    """Whether few rows make the variance (L,) of a cell's labels; `squares` (L,) are the sums of theirs, squared."""
+    return bool(((spread > 0) & (variance**2 < _UNCERTAIN * squares)).any())
 
 
 def add_up_columns(

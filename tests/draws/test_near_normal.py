@@ -115,3 +115,16 @@ def test_a_cell_in_which_nothing_surprising_is_drawn_has_the_squares_of_its_rows
         assert found.null_distribution.whole_cells
         np.testing.assert_allclose(np.median(found.null_distribution.samples), found.statistic, rtol=1e-9)
         assert found.pvalue > 0.95
+
+
+@pytest.mark.parametrize("law", [True, False], ids=["powers", "columns"])
+def test_three_uncertain_labels_of_a_cell_keep_their_ties(law, monkeypatch):
+    """Two events among three uncertain labels had a p-value of .04 where it is .09: the commoner pair is the larger."""
+    chances, labels = np.full(N, 1e-12), np.zeros(N, dtype=int)
+    chances[:3], labels[1:3] = (0.05, 0.3, 0.3), 1
+    sample = cs.Sample(labels, chances)
+    if not law:
+        monkeypatch.setattr(type(sample.predictions), "is_exact_law", False)
+    found = cs.calibration_test(sample, cs.DebiasedL2(cs.EqualMass(15)), null=cs.Consistency(999), rng=1)
+    np.testing.assert_allclose(found.pvalue, 0.3 * 0.3, atol=4 * np.sqrt(0.09 * 0.91 / 999))
+    assert not found.null_distribution.whole_cells
