@@ -251,14 +251,15 @@ class ExactNull(NullDistribution):
         if q >= 1 or lowest == highest:
             return highest
         low, high, few = lowest, highest, second.compressed(_ATOMS_FOR_QUANTILE)
-        near = (highest - lowest) * min(_NEAR, _SUMS / (len(first.values) * len(second.values)))
+        same = TIE_SHARE * max(abs(lowest), abs(highest))  # no search comes closer than rounding
+        near = max((highest - lowest) * min(_NEAR, _SUMS / (len(first.values) * len(second.values))), same)
         for each, close in ((few.compressed(_ATOMS_FOR_START), max(near, _START * (highest - lowest))), (few, near)):
             low, high = _bracket(q, first, each, low - close, high + close, close)
         for reach in (near, _WIDER * near):
             found = self._between(q, low - reach, high + reach)
             if found is not None:
                 return found
-        return _bracket(q, first, second, lowest, highest, TIE_SHARE * max(abs(lowest), abs(highest)))[1]
+        return _bracket(q, first, second, lowest, highest, same)[1]
 
     def _between(self, q: float, low: float, high: float) -> float | None:
         """Return the smallest sum that reaches q; None if it is not above `low` and up to `high`, or sums are many."""
