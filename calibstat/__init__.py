@@ -21,6 +21,7 @@ _MODULES = {
     "data.arrays": ["as_generator"],
     "data.parameters": ["SmallCellsWarning"],
     "_compiled": ["accelerate"],
+    "references": ["cite"],
     "lenses.base": ["Lens", "Relabelling"],
     "lenses.relabel": ["Canonical", "ClassWise", "Partition", "TopK", "TopLabel"],
     "lenses.restrict": ["Given", "Region"],

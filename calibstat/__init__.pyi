@@ -228,6 +228,7 @@ from calibstat.planning.planning import minimum_detectable as minimum_detectable
 from calibstat.planning.planning import required_n as required_n
 from calibstat.planning.precision import PrecisionPlan as PrecisionPlan
 from calibstat.planning.precision import precision_n as precision_n
+from calibstat.references import cite as cite
 from calibstat.sweeps.summary import summarise as summarise
 from calibstat.sweeps.sweep import Sweep as Sweep
 

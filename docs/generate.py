@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from urllib.parse import quote
 
 import calibstat
 from calibstat import calibrators, generators
@@ -25,6 +26,7 @@ from calibstat.draws.bootstrap import Resampler
 from calibstat.estimators.base import Estimator
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
+from calibstat.references import Reference, citations, references
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "calibstat"
@@ -107,15 +109,10 @@ def names_by_kind() -> str:
 
 # Where each formula is.
 
-_NAMES = r"(?:[A-Z][\w'\u2019-]+(?: and [A-Z][\w-]+|, [A-Z][\w-]+)*(?: & [A-Z][\w-]+)?(?: et al\.)?)"
-_CITED = re.compile(rf"((?:[vV][ao]n )?{_NAMES})(?: statistic| chi-square distance| Z|),? \(?((?:1[89]|20)\d\d)(?!\d)")
-
 
 def papers(thing: Any) -> str:
     """Return the papers that a docstring names, in its order."""
-    words = " ".join((inspect.getdoc(thing) or "").split())
-    found = (f"{re.sub(chr(39) + 's$', '', who)} {year}" for who, year in _CITED.findall(words))
-    return "; ".join(dict.fromkeys(found))
+    return "; ".join(map(str, citations(inspect.getdoc(thing) or "")))
 
 
 def estimators() -> Iterator[tuple[str, Any]]:
@@ -141,6 +138,49 @@ def others() -> str:
     named = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", re.sub(r"```.*?```", "", page, flags=re.DOTALL)))))
     rows = [(f"`{name}`", summary(getattr(calibstat, name))) for name in names() if name not in named]
     return table(("Estimator", "What it is"), rows) if rows else "None: every estimator stands in a table above."
+
+
+# References.
+
+
+def reference_list() -> str:
+    """List the papers that docstrings cite, by author and year."""
+    return "\n".join(
+        f"* {said(each)}"
+        for each in sorted(references().values(), key=lambda each: (each.surnames, each.fields["year"]))
+        if each.key != "calibstat"
+    )
+
+
+def said(entry: Reference) -> str:
+    """Return an entry in words, with a link to it."""
+    fields = entry.fields
+    *first, last = entry.authors
+    authors = f"{'; '.join(first)} & {last}" if first else last
+    where = fields.get("journal") or fields.get("booktitle") or ""
+    number = f"({fields['number']})" if "number" in fields else ""
+    place = [
+        f"*{where}*" if where else "",
+        f"{fields.get('volume', '')}{number}",
+        fields.get("pages", ""),
+        f"{fields['edition']} edition" if "edition" in fields else "",
+        fields.get("publisher", ""),
+    ]
+    links = []
+    if "doi" in fields:
+        shown = fields["doi"].replace("<", r"\<")
+        links.append(f"[doi:{shown}](https://doi.org/{quote(fields['doi'], safe='/:;')})")
+    if "eprint" in fields:
+        links.append(f"[arXiv:{fields['eprint']}](https://arxiv.org/abs/{fields['eprint']})")
+    parts = [f"{authors} ({fields['year']})", fields["title"], ", ".join(filter(None, place)), *links]
+    return plain(" ".join(part if part.endswith("?") else f"{part}." for part in parts if part))
+
+
+def plain(text: str) -> str:
+    """Return LaTeX as Markdown has it."""
+    for latex, markdown in {"``": "\u201c", "''": "\u201d", "--": "\u2013", r"\&": "&", "{": "", "}": ""}.items():
+        text = text.replace(latex, markdown)
+    return text
 
 
 # Folders and files.
@@ -174,6 +214,7 @@ def _of_file(path: Path) -> str:
 LISTS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/vocabulary.md": {"names": names_by_kind},
     "docs/formulas.md": {"estimators": formulas},
+    "docs/references.md": {"references": reference_list},
     "docs/architecture.md": {"folders": folders},
     "docs/which-number.md": {"others": others},
 }

@@ -61,6 +61,7 @@ LAYERS = {
     "displays": JUDGED | {"planning", "interpretability"},
     "reports": JUDGED,
     "sweeps": WORLDS,
+    "references": {"_dataclass", "inference"},
     "comparisons": WORLDS,
     "planning": WORLDS,
     "interpretability": WORLDS | {"auditing"},

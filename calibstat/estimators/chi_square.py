@@ -101,7 +101,7 @@ class _ChiSquare(Estimator):
 @final
 @dataclass(frozen=True)
 class HosmerLemeshow(_ChiSquare):
-    r"""The Hosmer-Lemeshow statistic (1980) over cells, for two classes, in two forms.
+    r"""The Hosmer-Lemeshow statistic (Hosmer & Lemeshow 1980) over cells, for two classes, in two forms.
 
     .. math:: X^2 = \sum_b \frac{(o_b - e_b)^2}{e_b (1 - e_b / n_b)}, \qquad
               X_v^2 = \sum_b \frac{(o_b - e_b)^2}{\sum_{i \in b} p_i (1 - p_i)}
@@ -157,7 +157,7 @@ class HosmerLemeshow(_ChiSquare):
 @final
 @dataclass(frozen=True)
 class PigeonHeyse(_ChiSquare):
-    r"""The Pigeon-Heyse statistic (1999): Hosmer-Lemeshow with the exact variance of each cell, for two classes.
+    r"""The Pigeon-Heyse statistic (Pigeon & Heyse 1999): Hosmer-Lemeshow with exact variances, for two classes.
 
     .. math:: J^2 = \sum_b \frac{(o_b - e_b)^2}{\sum_{i \in b} p_i (1 - p_i)}
 

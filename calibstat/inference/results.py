@@ -21,6 +21,7 @@ from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, TIE_SHARE
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import ClusterCount
 from calibstat.estimators.base import Estimator
+from calibstat.inference import _latex as latex
 from calibstat.inference.multiplicity import cannot_reject
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null, NullDistribution
@@ -176,9 +177,25 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         """Return the first sentence and the tables, escaped, for notebooks."""
         cells = self._table()
-        below = self._details() or ([] if cells else [(name, str(value)) for name, value in self.to_dict().items()])
-        tables = _html(cells, heading=True) + _html(below, heading=False)
+        tables = _html(cells, heading=True) + _html(self._below(cells), heading=False)
         return f"<div><p>{html.escape(self.verdict)}</p>{tables}</div>"
+
+    @final
+    def to_latex(self) -> str:
+        r"""Return the printed table as LaTeX, with the verdict as caption; it needs ``\usepackage{booktabs}``.
+
+        A result that prints no table gives its lines of names and texts. Names from data are escaped.
+        """
+        cells = self._table()
+        if not cells:
+            return latex.table(self._below(cells), r"lp{0.75\linewidth}", self.verdict, heading=False)
+        filled = _filled(cells)
+        columns = "".join("l" if k in self._text_columns else "r" for k in filled)
+        return latex.table([[row[k] for k in filled] for row in cells], columns, self.verdict, heading=True)
+
+    def _below(self, cells: Sequence[Sequence[str]]) -> Sequence[tuple[str, str]]:
+        """Return the lines below the table; of a result that has none and no table either, its values."""
+        return self._details() or ([] if cells else [(name, str(value)) for name, value in self.to_dict().items()])
 
 
 def noted(notes: Iterable[str]) -> list[tuple[str, str]]:
