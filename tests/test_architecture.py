@@ -119,6 +119,7 @@ INSIDE = {
     ("estimators/panels.py", "calibstat.estimators.cox"),
     ("estimators/panels.py", "calibstat.estimators.histogram"),
     ("estimators/panels.py", "calibstat.estimators.loess"),
+    ("estimators/panels.py", "calibstat.estimators.score_tests"),
     ("estimators/panels.py", "calibstat.estimators.scores"),
     ("displays/trajectory.py", "pandas"),
     ("displays/trajectory.py", "xarray"),

@@ -221,6 +221,7 @@ def KS() -> KolmogorovSmirnov:  # noqa: N802
 class ClinicalPanel:
     """What a clinical validation reports of two classes, for `clinical_summary`."""
 
+    mean: Estimator
     oe: Estimator
     cox: Estimator
     errors: Mapping[str, Estimator]
@@ -237,9 +238,11 @@ class ClinicalPanel:
         from calibstat.estimators.cox import Cox, ObservedToExpected
         from calibstat.estimators.histogram import BrierDecomposition
         from calibstat.estimators.loess import ICI, LOESS
+        from calibstat.estimators.score_tests import MeanCalibration
         from calibstat.estimators.scores import AUC, BrierScore
 
         return cls(
+            MeanCalibration(),
             ObservedToExpected(confidence_level),
             Cox(confidence_level),
             {"ici": ICI(), "e50": ICI(statistic="e50"), "e90": ICI(statistic="e90"), "emax": ICI(statistic="emax")},

@@ -99,6 +99,7 @@ to 1.1).
         happened=float(np.average(seen.outcomes, weights=weights)),
         n_events=int(seen.outcomes.sum()),
         measures=measures,
+        average_pvalue=calibration_test(seen, panel.mean, rng=generator).pvalue,
         belt=belt,
         belt_pvalue=pvalue,
         curve=panel.curve(seen),
@@ -231,6 +232,8 @@ class ClinicalSummary(Result):
     measures : dict of ClinicalMeasure
         With ``value``, ``low``, ``high`` and ``expected``.
         By name: oe, intercept, slope, ici, e50, e90, emax, c_index, brier, reliability, resolution, uncertainty.
+    average_pvalue : float
+        The p-value of the mean error (`MeanCalibration`), which holds with any number of events.
     belt : Belt or None
         The calibration belt; None with weights.
     belt_pvalue : float or None
@@ -261,6 +264,7 @@ class ClinicalSummary(Result):
     happened: float
     n_events: int
     measures: Mapping[str, ClinicalMeasure]
+    average_pvalue: float
     belt: Any
     belt_pvalue: float | None
     curve: Any
@@ -285,12 +289,15 @@ class ClinicalSummary(Result):
 
     @property
     def direction(self) -> str:
-        """What the intervals of O/E (or else of the intercept in the large) and of the slope say, or else the belt."""
+        """What the intervals of O/E (or else of the intercept in the large) and of the slope say, or else the belt.
+
+        With few events intervals of O/E hold less often, so that the test of the mean error must reject too.
+        """
         average, slope = self["oe"], self["slope"]
         if np.isnan(average.low):  # without expected events the ratio has no interval
             average = self["intercept"]
         found = []
-        if average.excludes(average.expected):
+        if average.excludes(average.expected) and self.average_pvalue <= 1 - self.confidence_level:
             found.append("too high" if average.value < average.expected else "too low")
         if slope.excludes(1.0):
             found.append("too extreme" if slope.value < 1 else "not extreme enough")
@@ -309,6 +316,7 @@ class ClinicalSummary(Result):
             "happened": self.happened,
             "n_events": self.n_events,
             "measures": {row.pop("measure"): row for row in self._rows()},
+            "average_pvalue": self.average_pvalue,
             "belt": None if belt is None else {"statistic": belt.statistic, "degree": belt.degree},
             "belt_pvalue": self.belt_pvalue,
             "confidence_level": self.confidence_level,

@@ -156,3 +156,11 @@ def test_its_levels_are_asked():
     assert wide[0] < found["slope"].low < found["slope"].high < wide[1]
     with pytest.raises(ValueError, match="confidence_level is 95"):
         cs.clinical_summary(cs.Sample(y, p), confidence_level=95)
+
+
+def test_few_events_give_no_direction_that_chance_explains():
+    """The interval of O/E is 1.25 to 5, but one event of two rows has a chance of 0.37 if 0.3 and 0.1 are predicted."""
+    found = cs.clinical_summary(cs.Sample([1, 0], [0.3, 0.1]), n_resamples=39, rng=0)
+    assert found["oe"].excludes(1.0)
+    assert found.average_pvalue > 0.05
+    assert found.verdict.startswith("No evidence of an error on average")
