@@ -182,11 +182,12 @@ def folded(name: str) -> str:
 
 @dataclass(frozen=True)
 class Reference:
-    """An entry of the list: its key, its fields by name, and its BibTeX text."""
+    """An entry of the list: its key, its fields by name, its BibTeX text, and the surnames of its authors, folded."""
 
     key: str
     fields: Mapping[str, str]
     text: str
+    surnames: tuple[str, ...]
 
     def __str__(self) -> str:
         return self.text
@@ -198,11 +199,6 @@ class Reference:
     def authors(self) -> list[str]:
         """Who wrote it, each with the surname first."""
         return self.fields["author"].split(" and ")
-
-    @property
-    def surnames(self) -> tuple[str, ...]:
-        """Of the authors, folded."""
-        return tuple(folded(each.split(",")[0]) for each in self.authors)
 
 
 @cache
@@ -217,4 +213,5 @@ def _entries(texts: Iterable[str]) -> Iterator[Reference]:
     for text in texts:
         first, *lines = text.strip().splitlines()
         fields = dict(re.findall(r"^  (\w+) = \{(.*)\},$", "\n".join(lines), re.MULTILINE))
-        yield Reference(first.partition("{")[2].rstrip(","), fields, f"{text.strip()}\n")
+        surnames = tuple(folded(each.split(",")[0]) for each in fields["author"].split(" and "))
+        yield Reference(first.partition("{")[2].rstrip(","), fields, f"{text.strip()}\n", surnames)

@@ -219,6 +219,13 @@ def test_it_has_a_page_for_notebooks_whose_text_is_escaped(result):
     assert page.count("<tr>") == page.count("</tr>") >= 2
 
 
+def test_it_has_a_table_for_latex_whose_text_is_escaped(result):
+    text = result.to_latex()
+    assert text.startswith("\\begin{table}")
+    assert text.count("{") == text.count("}")
+    assert not re.search(r"(?<!\\)[%#_$^~<>|]", text)
+
+
 def test_markup_in_names_is_escaped():
     given = sample()
     marked = cs.Sample(given.y_true, given.y_prob, variables={"<b>age</b>": given.y_prob[:, 1]})
