@@ -110,6 +110,7 @@ INSIDE = {
     ("cli/summarise.py", "calibstat.sweeps.store"),
     ("cli/demo.py", "sklearn.ensemble"),
     ("cli/demo.py", "sklearn.model_selection"),
+    ("data/_classes.py", "scipy.optimize"),
     ("data/files.py", "pandas"),
     ("data/sample.py", "calibstat.data.files"),
     ("data/files.py", "pyarrow"),

@@ -112,12 +112,17 @@ def one_line(error: Exception) -> str:
     text = str(error)
     if isinstance(error, OSError) and error.filename and error.strerror:
         text = f"{error.filename}: {error.strerror}"
+    return " ".join(in_options(text).split()) or type(error).__name__
+
+
+def in_options(text: str) -> str:
+    """Name options instead of arguments in a message."""
     text = text.replace('nan_policy="omit"', "--nan-policy omit")
     labels = re.search(r"labels=\[([^\]]*)\]", text)
     if labels:
         names = (label.strip().strip("'\"") for label in labels[1].split(","))
         text = text.replace(labels[0], f"--labels {','.join(names)}")
-    return " ".join(text.split()) or type(error).__name__
+    return text
 
 
 def _end_with(line: str, code: int) -> int:

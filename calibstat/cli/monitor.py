@@ -34,7 +34,7 @@ from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import one_lens, sample_columns
 from calibstat.cli.text import ProgressBar, notice, plain_warnings
 from calibstat.data.arrays import Array, Floats
-from calibstat.data.checks import examine
+from calibstat.data.checks import examine, warn_of_order
 from calibstat.data.files import file_arguments
 from calibstat.data.parameters import LEVEL
 from calibstat.monitoring.intake import WAITING, codes_of_labels, read_predictions
@@ -175,7 +175,9 @@ def _found(truth: Array, rows: Floats, columns: list[str] | None, bad_rows: str)
     if not sound.any():
         raise ValueError("no row has a label yet: name the classes, for example by --labels 0,1")
     try:
-        return list(examine(truth[sound], rows[sound], columns=columns).classes)
+        found = examine(truth[sound], rows[sound], columns=columns)
+        warn_of_order(found)
+        return list(found.classes)
     except ValueError as error:
         if bad_rows == "raise":
             raise

@@ -14,6 +14,7 @@ from typing import Any, TextIO, TypeVar
 
 from calibstat._progress import PATIENCE, TerminalBar, listening, track
 from calibstat._text import guarded, safe
+from calibstat.cli.main import in_options
 from calibstat.inference.results import INDENT, Result, hang, plain
 
 
@@ -126,7 +127,7 @@ def plain_warnings() -> Iterator[None]:
 
 def notice(text: str) -> None:
     """Print a warning as one line on standard error."""
-    say(f"calibstat: warning: {' '.join(text.split())}", sys.stderr)
+    say(f"calibstat: warning: {' '.join(in_options(text).split())}", sys.stderr)
 
 
 def say(text: object = "", stream: TextIO | None = None) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._text import counted
-from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.arrays import Array, Floats, Ints, two_columns
 from calibstat.data.columns import Column, as_text, shortened
 from calibstat.data.parameters import numbers
 
@@ -429,4 +429,94 @@ def refuse_weights_of_labels(outcomes: Ints, weights: Floats, classes: Classes) 
         f"sample_weight depends on the label alone ({shortened(found)}): such weights change which predictions are "
         "right, so that tests and intervals do not hold. Leave them out; if rows were sampled by their labels "
         "(case-control, balanced classes), pass Sample(..., prevalence=), the share of each class in the population"
+    )
+
+
+# Columns that stand in another order than their classes: noticed by the Brier score, with room for noise.
+
+# The most classes whose order is looked at, and the most numbers that are looked at: rows are left out evenly.
+_MOST_CLASSES, _MOST_NUMBERS = 20, 200_000
+# How often noise may pass for another order, at most.
+_BY_NOISE = 1e-4
+
+
+def better_order(rows: Array, outcomes: Ints, n_classes: int) -> tuple[list[int], float, float] | None:
+    """Return the class of each column in an order that fits far better, and the Brier scores as given and so ordered.
+
+    None if there is no such order. Columns are exchanged where they agree with each other's classes: in covariance,
+    which neither bias nor a weak model can turn round, and in the Brier score; both by more than noise reaches.
+    """
+    # By Cauchy and Schwarz, no fewer rows than the margin can reach it.
+    if n_classes > _MOST_CLASSES or len(rows) <= _margin(n_classes):
+        return None
+    step = -(-len(rows) * n_classes // _MOST_NUMBERS)
+    said, labels = two_columns(rows[::step]).astype(np.float64, copy=False), outcomes[::step]
+    shares = np.bincount(labels, minlength=n_classes) / len(labels)
+    totals = [np.bincount(labels, column, n_classes) for column in said.T]
+    means = np.array([total.sum() for total in totals]) / len(labels)
+    agreement = np.column_stack(totals) - len(labels) * np.outer(shares, means)  # of classes (j) with columns (k)
+    if (np.diag(agreement) >= agreement.max(axis=1) / 2).all():
+        return None
+    order = np.arange(n_classes)
+    for cycle in _cycles(_assigned(agreement)):
+        here, there = np.array(cycle), np.array([*cycle[1:], cycle[0]])
+        if _fits_better(agreement, said, labels, shares, here, there):
+            order[here] = there
+    if (order == np.arange(n_classes)).all():
+        return None
+    squares, each = np.square(said).sum(axis=1).mean() + 1, np.arange(len(labels))
+    before, after = (float(squares - 2 * said[each, place].mean()) for place in (labels, order[labels]))
+    scale = 2 if n_classes == 2 else 1  # with two classes, (p - y)^2 of the event alone
+    return np.argsort(order).tolist(), before / scale, after / scale
+
+
+def _margin(n_classes: int) -> float:
+    """Return what the square of a sum must be, in squares of its noise, for any of the orders of the classes."""
+    return 2 * (lgamma(n_classes + 1) - log(_BY_NOISE))
+
+
+def _assigned(agreement: Floats) -> list[int]:
+    """Return the column of each class for which the agreement is largest in all."""
+    if len(agreement) == 2:
+        return [1, 0] if np.trace(agreement) < 0 else [0, 1]
+    from scipy.optimize import linear_sum_assignment  # only where columns may be in another order
+
+    found: list[int] = linear_sum_assignment(agreement, maximize=True)[1].tolist()
+    return found
+
+
+def _cycles(columns: Sequence[int]) -> list[list[int]]:
+    """Return the cycles of a permutation, without the fixed points."""
+    left, cycles = {start for start, column in enumerate(columns) if start != column}, []
+    while left:
+        cycle = [left.pop()]
+        while columns[cycle[-1]] in left:
+            cycle.append(columns[cycle[-1]])
+            left.remove(cycle[-1])
+        cycles.append(cycle)
+    return cycles
+
+
+def _fits_better(
+    agreement: Floats, said: Floats, labels: Ints, shares: Floats, here: Ints, there: Ints
+) -> bool:
+    """Whether the classes `here` fit the columns `there` far better than their own.
+
+    Noise is bounded as for self-normalised sums, P(S > x V) <= exp(-x^2 / 2) for symmetric terms (Efron 1969), for all
+    orders together; V^2 is no smaller than the variance of S over labels without any relation to the columns.
+    """
+    if agreement[here, here].sum() > agreement[here, there].sum() / 2:
+        return False
+    margin = _margin(len(shares))
+    gains = np.zeros_like(said)
+    gains[:, here] = said[:, there] - said[:, here]
+    raw = gains[np.arange(len(labels)), labels]
+    centred = gains - gains.mean(axis=0)
+    expected = centred @ shares
+    terms = centred[np.arange(len(labels)), labels] - expected
+    noise = max(np.square(terms).sum(), (np.square(centred) @ shares - np.square(expected)).sum())
+    return bool(
+        min(raw.sum(), terms.sum()) > 0
+        and raw.sum() ** 2 > margin * np.square(raw).sum()
+        and terms.sum() ** 2 > margin * noise
     )

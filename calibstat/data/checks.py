@@ -11,7 +11,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._text import counted
-from calibstat.data._classes import as_labels, as_sampled, classes_of_columns
+from calibstat.data._classes import as_labels, as_sampled, better_order, classes_of_columns
 from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Bools, Floats, Ints, Variable, two_columns
 from calibstat.data.columns import Column, absent, as_array, column, names_of, occurring, refuse_lazy, shortened
 from calibstat.data.parameters import warn
@@ -74,6 +74,21 @@ def examine(
         weights,
         {name: as_variable(each) for name, each in raw.variables.items()},
         source + omitted,
+    )
+
+
+def warn_of_order(found: Examined) -> None:
+    """Warn where the columns fit far better if they are taken for the classes in another order."""
+    better = better_order(found.rows, found.outcomes, len(found.classes))
+    if better is None:
+        return
+    order, before, after = better
+    meant = [found.classes[place] for place in order]
+    other = f"P(label = {meant[-1]})" if found.rows.ndim == 1 else f"the order {', '.join(map(str, meant))}"
+    warn(
+        f"{found.source.partition(';')[0]}, but {other} fits far better (Brier score {after:.3g} instead of "
+        f"{before:.3g}); if that is what y_prob holds, pass labels={meant}",
+        UserWarning,
     )
 
 

@@ -22,7 +22,7 @@ from calibstat.data.arrays import (
     increasing_order,
     two_columns,
 )
-from calibstat.data.checks import examine, locked
+from calibstat.data.checks import examine, locked, warn_of_order
 from calibstat.data.frames import confidence_arguments, estimator_arguments, frame_arguments
 from calibstat.data.rounding import SAME
 
@@ -102,6 +102,8 @@ class Sample:
     @classmethod
     def _examined(cls, seen: str = "", **arguments: Any) -> Sample:
         found = examine(**arguments)
+        if not seen:
+            warn_of_order(found)
         known = (found.rows, found.classes, found.weights, found.variables)
         return cls.of(Predictions(*known, source=found.source, seen=seen), found.outcomes)
 

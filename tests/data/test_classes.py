@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+import calibstat as cs
 from calibstat.data.checks import examine
 
 
@@ -265,3 +266,46 @@ def test_source(y_true, y_prob, source):
 def test_a_prevalence_that_is_no_share_says_what_is_one(prevalence, error, expected):
     with pytest.raises(error, match=expected):
         examine([0, 1, 1], [0.2, 0.5, 0.7], prevalence=prevalence)
+
+
+def _drawn(n_classes, n=600):
+    rng = np.random.default_rng(0)
+    y_prob = rng.dirichlet(np.full(n_classes, 0.5), n)
+    return (y_prob.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1), y_prob
+
+
+@pytest.mark.parametrize("order", [[1, 0], [1, 0, 2, 3], [1, 2, 3, 4, 0]])
+def test_columns_in_another_order_are_noticed(order):
+    y_true, y_prob = _drawn(len(order))
+    cs.Sample(y_true, y_prob)
+    with pytest.warns(UserWarning, match="fits far better") as caught:
+        cs.Sample(y_true, y_prob[:, order])
+    assert len(caught) == 1
+    assert str(caught[0].message).endswith(f"pass labels={order}")
+    cs.Sample(y_true, y_prob[:, order], labels=order)
+
+
+def test_a_single_column_of_the_other_class_is_noticed():
+    y_true, y_prob = _drawn(2)
+    wrong = {"kind": np.array(["ham", "spam"])[y_true], "p": y_prob[:, 0]}
+    brier = [np.mean((p - y_true) ** 2) for p in (y_prob[:, 1], y_prob[:, 0])]
+    said = (
+        r"y_prob: column p taken for P\(label = spam\), but P\(label = ham\) fits far better "
+        rf"\(Brier score {brier[0]:.3g} instead of {brier[1]:.3g}\); if that is what y_prob holds, "
+        r"pass labels=\['spam', 'ham'\]"
+    )
+    with pytest.warns(UserWarning, match=said):
+        cs.Sample.from_frame(wrong, y_true="kind", y_prob="p")
+    cs.Sample.from_confidence(y_true, y_prob[:, 0])
+
+
+@pytest.mark.parametrize("shift", [-4, 0, 4])
+def test_biased_and_uninformative_columns_are_no_other_order(shift):
+    rng = np.random.default_rng(1)
+    logits = rng.normal(size=2000)
+    rare = rng.random(2000) < 0.1
+    cs.Sample(rare, 1 / (1 + np.exp(-(logits + shift))))
+    happened = rng.random(2000) < 1 / (1 + np.exp(-logits))
+    cs.Sample(happened, 1 / (1 + np.exp(-(logits + shift))))
+    uneven = rng.choice(3, 2000, p=[0.8, 0.15, 0.05])
+    cs.Sample(uneven, rng.dirichlet([1, 3, 9], 2000))
