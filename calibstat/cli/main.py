@@ -112,7 +112,7 @@ def one_line(error: Exception) -> str:
     text = str(error)
     if isinstance(error, OSError) and error.filename and error.strerror:
         text = f"{error.filename}: {error.strerror}"
-    return " ".join(in_options(text).split()) or type(error).__name__
+    return " ".join(rows_from_one(in_options(text)).split()) or type(error).__name__
 
 
 def in_options(text: str) -> str:
@@ -123,6 +123,28 @@ def in_options(text: str) -> str:
         names = (label.strip().strip("'\"") for label in labels[1].split(","))
         text = text.replace(labels[0], f"--labels {','.join(names)}")
     return text
+
+
+def _one_more(found: re.Match[str]) -> str:
+    return re.sub(r"\d+", lambda row: str(int(row[0]) + 1), found[0])
+
+
+def rows_from_one(text: str) -> str:
+    """Count rows of data from 1 in a message that counts them from 0; quoted text stays as it is.
+
+    >>> rows_from_one("column 'row 3' holds the text 'x' in row 3 (rows count from 0): pass numbers")
+    "column 'row 3' holds the text 'x' in row 4 (the first row of data is 1): pass numbers"
+    """
+    if "rows count from 0" not in text:
+        return text
+    parts = re.split(r"('[^']*')", text)
+    parts[::2] = [
+        re.sub(r"\brows? (?:is )?\d+(?: and \d+)?", _one_more, part).replace(
+            "rows count from 0", "the first row of data is 1"
+        )
+        for part in parts[::2]
+    ]
+    return "".join(parts)
 
 
 def _end_with(line: str, code: int) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 import calibstat as cs
 from calibstat._dataclass import dataclass
 from calibstat.cli.estimators import TWO, default_cells, estimator_name, for_two_outcomes, needs, takes, variables_of
-from calibstat.cli.options import column_names, is_expression, made, read_labels
+from calibstat.cli.options import column_names, is_expression, made, named_options, read_labels
 from calibstat.cli.text import ProgressBar
 from calibstat.data.arrays import Ints
 from calibstat.data.files import file_arguments
@@ -483,9 +483,10 @@ def examined(arguments: argparse.Namespace, found: dict[str, Any]) -> cs.Sample:
     if getattr(arguments, "confidence", None) is None:
         labels = None if arguments.labels is None else read_labels(arguments.labels)
         asked = {"labels": labels, "nan_policy": arguments.nan_policy}
-        return cs.Sample._examined(
-            **found, **asked, prevalence=prevalence[0] if len(prevalence) == 1 else prevalence or None
-        )
+        with named_options(_names_of_columns(arguments, found)):
+            return cs.Sample._examined(
+                **found, **asked, prevalence=prevalence[0] if len(prevalence) == 1 else prevalence or None
+            )
     for option, value in (("--labels", arguments.labels), ("--prevalence", prevalence)):
         if value:
             raise ValueError(f"{option} is about the classes of --probs; --confidence has none")
@@ -495,6 +496,17 @@ def examined(arguments: argparse.Namespace, found: dict[str, Any]) -> cs.Sample:
     names = {"correct": found["y_true"], "confidence": found["y_prob"]}
     others = {key: found[key] for key in ("variables", "sample_weight")}
     return cs.Sample.from_confidence(**names, **others, nan_policy=arguments.nan_policy)
+
+
+def _names_of_columns(arguments: argparse.Namespace, found: Mapping[str, Any]) -> dict[str, str]:
+    """Return what errors call the columns of the file, for each name of an argument."""
+    columns = found["columns"] or []
+    probs = f"column {columns[0]!r}" if len(columns) == 1 else "--probs"
+    weights = getattr(arguments, "weights", None)
+    named = {"y_true": f"column {arguments.label!r}", "sample_weight": f"column {weights!r}"}
+    # Advice such as y_prob / 100 stays as it is.
+    phrases = {f"y_prob{each}": f"{probs}{each}" for each in (" has", " holds", " is", ": ", " (rows", " and so")}
+    return named | phrases | {"variable '": "column '"}
 
 
 ROW_OF_FILE = "row of the file"

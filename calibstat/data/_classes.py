@@ -497,9 +497,7 @@ def _cycles(columns: Sequence[int]) -> list[list[int]]:
     return cycles
 
 
-def _fits_better(
-    agreement: Floats, said: Floats, labels: Ints, shares: Floats, here: Ints, there: Ints
-) -> bool:
+def _fits_better(agreement: Floats, said: Floats, labels: Ints, shares: Floats, here: Ints, there: Ints) -> bool:
     """Whether the classes `here` fit the columns `there` far better than their own.
 
     Noise is bounded as for self-normalised sums, P(S > x V) <= exp(-x^2 / 2) for symmetric terms (Efron 1969), for all

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -55,15 +55,17 @@ def examine(
     """
     raw, omitted = without_missing(gather(y_true, y_prob, variables, sample_weight), nan_policy)
     rows, vector = raw.owned, raw.rows.ndim == 1
-    if not raw.extent.inside:
-        check_range(raw.rows)
     names = names_of(y_prob) if columns is None and not vector else columns
-    if not raw.extent.sums_to_one:
-        check_sums(rows, names)
-    found = as_labels(raw.truth)
     n_classes = 2 if vector else rows.shape[1]
-    classes, source = classes_of_columns(found, n_classes, vector=vector, labels=labels, columns=names)
-    outcomes, weights = found.columns(classes), _weights(raw.weights)
+
+    def classified() -> tuple[tuple[Hashable, ...], str, Ints]:
+        found = as_labels(raw.truth)
+        classes, source = classes_of_columns(found, n_classes, vector=vector, labels=labels, columns=names)
+        return classes, source, found.columns(classes)
+
+    _, (classes, source, outcomes), weights = all_of(
+        lambda: _check_rows(raw, names), classified, lambda: _weights(raw.weights)
+    )
     if prevalence is not None:
         rows, moved = as_sampled(two_columns(rows), outcomes, weights, classes, prevalence)
         source += moved
@@ -75,6 +77,29 @@ def examine(
         {name: as_variable(each) for name, each in raw.variables.items()},
         source + omitted,
     )
+
+
+def all_of(*checks: Callable[[], Any]) -> list[Any]:
+    """Return what each of the checks returns; if several raise a ValueError, one error tells all of them."""
+    found, errors = [], []
+    for check in checks:
+        try:
+            found.append(check())
+        except ValueError as error:
+            errors.append(error)
+    if len(errors) > 1:
+        raise ValueError(". Also: ".join(map(str, errors))) from errors[0]
+    if errors:
+        raise errors[0]
+    return found
+
+
+def _check_rows(raw: Arguments, names: Sequence[str] | None) -> None:
+    """Raise if probabilities are outside [0, 1], or rows do not sum to one."""
+    if not raw.extent.inside:
+        check_range(raw.rows)
+    if not raw.extent.sums_to_one:
+        check_sums(raw.owned, names)
 
 
 def warn_of_order(found: Examined) -> None:
@@ -267,16 +292,26 @@ def without_missing(given: Arguments, nan_policy: str) -> tuple[Arguments, str]:
     counts = ", ".join(f"{name}: {int(rows.sum())}" for name, rows in found.items())
     if nan_policy == "raise":
         name, rows = next(iter(found.items()))
-        raise ValueError(
+        said = (
             f"values are missing ({counts}), first in row {int(np.argmax(rows))} of {name} (rows count from 0): "
             'fill them in, or pass nan_policy="omit" to leave these rows out'
         )
+        all_of(lambda: _refuse(said), lambda: _check_present(given.rows))
     if np.isinf(given.rows).any():
-        check_range(np.nan_to_num(given.rows, nan=0.5, posinf=np.inf, neginf=-np.inf))
+        _check_present(given.rows)
     kept = ~np.logical_or.reduce(list(found.values()))
     if not kept.any():
         raise ValueError(f"no rows are left: something is missing in each of the {len(kept)} ({counts})")
     return given.take(kept), f"; {int((~kept).sum())} of {counted(len(kept), 'row')} omitted (missing in {counts})"
+
+
+def _refuse(said: str) -> NoReturn:
+    raise ValueError(said)
+
+
+def _check_present(rows: Array) -> None:
+    """Raise if a probability that is not missing is not in [0, 1]."""
+    check_range(np.nan_to_num(rows, nan=0.5, posinf=np.inf, neginf=-np.inf))
 
 
 # Rows of probabilities: what they must be, and what they look like if they are something else.

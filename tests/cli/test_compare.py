@@ -130,7 +130,7 @@ def test_advice_about_missing_values_names_no_option_that_is_not_there(run, fold
     path.write_text("y,a,b\n" + "0,0.2,0.3\n1,,0.6\n" * 300)
     code, _, err = run("compare", path, "--label", "y", "--model", "a=a", "--model", "b=b")
     assert code == 2
-    assert "values are missing (y_prob: 300)" in err
+    assert "values are missing (column 'a': 300)" in err
     assert "fill them in, or leave these rows out of the file" in err
     assert "omit" not in err
 

@@ -247,3 +247,36 @@ def test_more_cells_than_memory_holds_are_one_line(run, binary):
     assert (code, out) == (2, "")
     assert said.startswith("calibstat: error: not enough memory: ")
     assert said.endswith("; take fewer bins, rows or redraws")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("y,p\n0,0.3\n1,15.0 %\n", [], "column 'p' holds the text '15.0 %' in row 2 (the first row of data is 1): "
+         "these are percentages; pass shares, 0.15 and not 15 %"),
+        ("y;p\n0;0,25\n1;0,8\n", [], "1 (the first row of data is 1): numbers have a decimal point, not a comma"),
+        ("y,p\n0,abc\n", [], "in row 1 (the first row of data is 1): pass numbers"),
+        ("y,p,w\n0,0.2,1\n1,1.7,-2\nrow 1,,1\n", ["--weights", "w", "--nan-policy", "omit"],
+         "column 'p' has values outside [0, 1]: the worst row is 2 (the first row of data is 1) with 1.7. If these are "
+         "percentages, divide by 100: y_prob / 100"),
+        ("y,p,w\nno,0.2,1\nyes,1.7,-2\nmaybe,0.5,1\n", ["--weights", "w", "--labels", "no,yes"],
+         "with 1.7. If these are percentages, divide by 100: y_prob / 100. Also: column 'y' holds ['maybe'], not among "
+         "--labels no,yes: name every class, in the order of the columns. Also: column 'w' is -2 in row 2 (the first "
+         "row of data is 1): weights must be finite and not negative"),
+        ("y,p\n0,0.2\n1,1.7\n1,\n", [], "values are missing (column 'p': 1), first in row 3 of column 'p' (the first "
+         "row of data is 1): fill them in, or pass --nan-policy omit to leave these rows out. Also: column 'p' has"),
+    ],
+)  # fmt: skip
+def test_errors_name_columns_and_rows_of_the_file_and_tell_all_that_is_wrong(run, file, text, options, said):
+    assert said in one_error(run("test", file(text), "--label", "y", "--probs", "p", *options))
+
+
+def test_columns_in_the_wrong_order_are_one_plain_line(run, file):
+    path = file("y,a,b,o\n" + "".join(f"no,0.1,0.9,{2 * k}\nyes,0.8,0.2,{2 * k + 1}\n" for k in range(40)))
+    said = (
+        "calibstat: warning: y_prob: 2 columns a, b taken for classes no, yes (sorted labels), but the order yes, no "
+        "fits far better (Brier score 0.025 instead of 0.725); if that is what y_prob holds, pass --labels yes,no\n"
+    )
+    for command, *more in (["clinical"], ["monitor", "--order", "o"]):
+        assert said in run(command, path, "--label", "y", "--probs", "a,b", *more)[2]
+    assert run("clinical", path, "--label", "y", "--probs", "a,b", "--labels", "yes,no")[2] == ""

@@ -102,7 +102,7 @@ def test_the_order_is_checked(watch, tmp_path):
     for more in ([], ["--sort"]):
         code, _, err = watch(twice, *more)
         assert code == 2
-        assert "0 stands in rows 0 and 1" in err
+        assert "0 stands in rows 1 and 2 (the first row of data is 1)" in err
 
 
 def test_bad_rows(watch, tmp_path):
