@@ -100,6 +100,7 @@ def test_the_interval_of_tau_holds_its_limit():
     assert found.low < float(world.limit(cs.KendallTau())) < found.high < found.low + 0.05
 
 
+@pytest.mark.filterwarnings("ignore:.*fits far better")
 def test_a_test_by_tau_sees_predictions_in_the_wrong_order():
     rng = np.random.default_rng(0)
     p = rng.random(300)

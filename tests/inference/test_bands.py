@@ -109,6 +109,7 @@ def test_bounds_between_predictions():
     np.testing.assert_array_equal(high, [*band.upper[[0, 0, 1, 1]], 1])
 
 
+@pytest.mark.filterwarnings("ignore:.*fits far better")
 def test_decreasing_chance_refutes_monotonicity():
     rng = np.random.default_rng(9)
     p = rng.choice([0.1, 0.5, 0.9], 300)
