@@ -315,6 +315,7 @@ def test_quantiles_of_many_atoms_are_those_of_all_their_sums(even):
         assert float(law.quantile(q)) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:.*fits far better")
 def test_a_result_survives_pickling_and_its_floor_is_a_bound():
     sample = cs.Sample(np.arange(400) % 2, np.where(np.arange(400) % 2, 0.1, 0.9))
     for estimator in (cs.ECE(TWO), cs.RMSCE(cs.EqualMass(15)), cs.HosmerLemeshow(4)):
