@@ -19,6 +19,7 @@ from calibstat._lazy import special
 from calibstat.binnings.base import borders, first_of_ties
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import without_defaults
+from calibstat.data.rounding import TIE_SHARE
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
     NUMBERS_IN_A_SMALL_BATCH,
@@ -344,8 +345,13 @@ class _IntervalEvaluator(Evaluator):
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         ordered = self.ordered
         walk = ordered.walk(outcomes, weights)
-        top, bottom = walk.argmax(axis=-1), walk.argmin(axis=-1)
-        deviation = np.where(top > bottom, 1.0, -1.0) * (walk.max(axis=-1) - walk.min(axis=-1))
+        highest, lowest = walk.max(axis=-1), walk.min(axis=-1)
+        tie = TIE_SHARE * (highest - lowest)[..., None]  # of tied places the first, whatever rounding says
+        top, bottom = (
+            (walk >= highest[..., None] - tie).argmax(axis=-1),
+            (walk <= lowest[..., None] + tie).argmax(axis=-1),
+        )
+        deviation = np.where(top > bottom, 1.0, -1.0) * (highest - lowest)
         first, last = np.minimum(top, bottom), np.maximum(top, bottom)
         mass = ordered.cumulate(ordered.weights(weights))
         mass = np.broadcast_to(mass, (*walk.shape[:-1], mass.shape[-1]))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 
 from calibstat.cli.main import main
@@ -240,13 +241,20 @@ def test_nothing_heavy_is_imported_for_help():
     assert done.stdout == "False\n"
 
 
-def test_more_cells_than_memory_holds_are_one_line(run, binary):
-    bins = ("--binning", "equal-width", "--bins", 10**15)
-    code, out, err = run("estimate", binary, "--label", "y", "--probs", "p", *bins)
+def test_more_than_memory_holds_is_one_line(run, binary, monkeypatch):
+    monkeypatch.setattr("calibstat.estimate", lambda *_, **__: np.empty(10**18))
+    code, out, err = run("estimate", binary, "--label", "y", "--probs", "p")
     said = err.splitlines()[-1]
     assert (code, out) == (2, "")
     assert said.startswith("calibstat: error: not enough memory: ")
     assert said.endswith("; take fewer bins, rows or redraws")
+
+
+def test_too_many_cells_are_refused(run, binary):
+    bins = ("--binning", "equal-width", "--bins", 10**15)
+    code, out, err = run("estimate", binary, "--label", "y", "--probs", "p", *bins)
+    assert (code, out) == (2, "")
+    assert "n_bins is 1000000000000000; it must be an integer of at least 1 and at most 10 million" in err
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_rows_for_narrow_intervals(run, binary):
     assert code == 0
     assert '"decisive": "calibration slope"' in out
     for options, words in (
-        (("--slope-width", "0"), "--slope-width is 0.0, but a width above zero"),
+        (("--slope-width", "0"), "--slope-width is 0.0; it must be a width above zero"),
         (("--plot", "x.png"), "--precision has no picture"),
     ):
         code, _, err = run("plan", "--precision", *options)
