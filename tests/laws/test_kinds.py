@@ -96,7 +96,7 @@ def test_wrong_kinds_are_refused_with_what_was_found(made, parameter, kind):
     else:
         shown = value.__name__ if isinstance(value, type) else repr(value)
         assert re.search(rf"\b{parameter.name.removesuffix('s')}", message), message
-        words = [shown, f"of type {type(value).__name__}", "variable 'a'", "['a'] is 1"]
+        words = [shown, f"of type {type(value).__name__}", "variable 'a'", "estimator 'a'", "['a'] is 1"]
         assert any(each in message for each in words), message
 
 
