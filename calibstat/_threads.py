@@ -70,7 +70,7 @@ def in_order(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
     several, following = threads(), iter(items)
     first = list(islice(following, _FEWEST * several))
     waiting = chain(first, following)
-    if len(first) == 1 < _FEWEST:
+    if len(first) == 1:
         yield work(first[0])  # nothing runs beside it, so that it may say how far it is
         return
     if several < 2 or len(first) < _FEWEST * several:

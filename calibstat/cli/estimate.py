@@ -23,7 +23,7 @@ from calibstat.cli.pictures import reliability, reliability_questions, show_and_
 from calibstat.cli.questions import Measure, Question, panel, read_given, read_sample, variables_asked
 from calibstat.cli.test import CAUTION, EXPECTED, cost_of, tell, what_it_costs
 from calibstat.cli.text import ProgressBar, beside, each_beside, each_once, plain_warnings, table_width
-from calibstat.inference.results import layout, number, picked
+from calibstat.inference.results import ends_text, layout, number, picked
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,7 +112,7 @@ def _rows_of_answer(answer: Answer) -> list[list[str]]:
         *answer.question.cells,
         _number_or_none(found.headline, found.headline_null_mean),
         _number_or_none(found.headline_null_mean, found.headline),
-        "none" if interval is None else f"{number(*interval)} to {number(*reversed(interval))}",
+        "none" if interval is None else ends_text(interval),
     ]
     return [first, *([f"  {name}", "", "", value, "", ends] for name, value, ends in found.numbers_beside())]
 

@@ -20,7 +20,7 @@ from calibstat.estimators.panels import ClinicalPanel
 from calibstat.inference.arguments import look_through, with_counts
 from calibstat.inference.estimate import HIDDEN, interval_of, redrawn
 from calibstat.inference.intervals import NoInterval
-from calibstat.inference.results import Inquiry, Result, noted, number, pvalue_cell
+from calibstat.inference.results import Inquiry, Result, ends_text, noted, number, pvalue_cell
 from calibstat.inference.test import calibration_test, events_note, fewest_rows
 from calibstat.lenses.base import Lens
 from calibstat.nulls.multiplier import Multiplier
@@ -369,5 +369,4 @@ def _defined(value: float) -> str:
 
 
 def _ends(measure: ClinicalMeasure) -> str:
-    low, high = measure.interval
-    return "" if low != low else f"{number(low, high)} to {number(high, low)}"
+    return "" if measure.low != measure.low else ends_text(measure.interval)

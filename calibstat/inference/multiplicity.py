@@ -297,9 +297,8 @@ def moments(evidence: Floats) -> tuple[Floats, Floats]:
     known = np.isfinite(evidence)
     count = np.maximum(known.sum(axis=0), 1)
     size = np.where(known, np.abs(evidence), 0.0).max(axis=0, initial=0.0)
-    unit = 2.0 ** np.floor(
-        np.log2(np.where(size > 0, size, 1.0))
-    )  # sums of large numbers and their squares may be infinite
+    # Sums of large numbers, and of their squares, may be infinite; those of shares of a power of two are not.
+    unit = 2.0 ** np.floor(np.log2(np.where(size > 0, size, 1.0)))
     shares = np.where(known, evidence, 0.0) / unit
     centre = shares.sum(axis=0) / count
     return centre * unit, np.sqrt(np.where(known, (shares - centre) ** 2, 0.0).sum(axis=0) / count) * unit

@@ -553,7 +553,7 @@ class Estimate(Result):
             (
                 name.replace("_", " "),
                 number(value) if isfinite(value) else "not defined" if value != value else f"{value:g}",
-                _ends(ends[name]) if all(map(isfinite, ends[name])) else "",
+                ends_text(ends[name]) if all(map(isfinite, ends[name])) else "",
             )
             for name, value in found.items()
             if isinstance(value, (int, float)) and value != self.headline and not name.endswith("_error")
@@ -660,10 +660,11 @@ def number(value: float, *beside: float) -> str:
 
 def interval_text(interval: tuple[float, float], level: float) -> str:
     """Write an interval out with its level: "95 %: 0 to 0.071"."""
-    return f"{percent(level)}: {_ends(interval)}"
+    return f"{percent(level)}: {ends_text(interval)}"
 
 
-def _ends(interval: tuple[float, float]) -> str:
+def ends_text(interval: tuple[float, float]) -> str:
+    """Write both ends of an interval out: "0 to 0.071"."""
     return f"{number(*interval)} to {number(*reversed(interval))}"
 
 

@@ -14,6 +14,7 @@ from calibstat._logistic import clipped_logit, fisher_information
 from calibstat._text import counted, percent
 from calibstat.data.arrays import Floats
 from calibstat.data.parameters import CONFIDENCE_LEVEL, Limits, check_kind, check_share, numbers
+from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.scores import AUC
 from calibstat.generators.finite import Empirical
@@ -167,7 +168,7 @@ def _variance_of_slope(p: Floats) -> float:
     design = np.column_stack([np.ones(len(p)), logits])
     (one, cross), (_, square) = fisher_information(design, logits[None], np.ones((1, len(p))))[0] / len(p)
     spread = one * square - cross**2
-    if not spread > 1e-12 * one * square:
+    if not spread > ROUNDING * one * square:
         raise ValueError(
             "all predictions are equal, or nearer to 0 or 1 than 1e-9, so that there is no calibration slope: give "
             "predictions that vary"

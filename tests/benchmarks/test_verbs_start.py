@@ -48,18 +48,6 @@ def test_command_on_a_thousand_rows(n_classes, goal, ratios, tmp_path, kept_byte
     ratios.record(name, ours, numpy, goal, note=NOTES.get(n_classes, ""))
 
 
-@pytest.mark.parametrize("n", [100_000, 1_000_000])
-def test_an_interval_against_a_pvalue(n, ratios):
-    y, p = binary_arrays(n)
-    name = f"estimate(ECE), n = {n:g}; calibration_test(ECE)"
-    ratios.at_most(
-        name,
-        lambda: cs.estimate(cs.Sample(y, p), cs.ECE(), rng=0),
-        lambda: cs.calibration_test(cs.Sample(y, p), cs.ECE(), rng=0),
-        2,
-    )
-
-
 def test_redraws_by_cells_in_passes(ratios):
     y, p = binary_arrays(1_000_000)
     q = np.clip(p + np.random.default_rng(0).normal(0, 0.05, len(p)), 0, 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -304,8 +306,11 @@ def test_biased_and_uninformative_columns_are_no_other_order(shift):
     rng = np.random.default_rng(1)
     logits = rng.normal(size=2000)
     rare = rng.random(2000) < 0.1
-    cs.Sample(rare, 1 / (1 + np.exp(-(logits + shift))))
     happened = rng.random(2000) < 1 / (1 + np.exp(-logits))
-    cs.Sample(happened, 1 / (1 + np.exp(-(logits + shift))))
     uneven = rng.choice(3, 2000, p=[0.8, 0.15, 0.05])
-    cs.Sample(uneven, rng.dirichlet([1, 3, 9], 2000))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        cs.Sample(rare, 1 / (1 + np.exp(-(logits + shift))))
+        cs.Sample(happened, 1 / (1 + np.exp(-(logits + shift))))
+        cs.Sample(uneven, rng.dirichlet([1, 3, 9], 2000))
+    assert caught == []
