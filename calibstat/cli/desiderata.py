@@ -20,7 +20,7 @@ from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import Measure, cells, one_question, read_binning, read_sample, variables_asked
 from calibstat.cli.test import CAUTION
 from calibstat.cli.text import ProgressBar, plain_warnings
-from calibstat.inference.results import hang
+from calibstat.inference.screen import hang
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -23,7 +23,8 @@ from calibstat.cli.pictures import reliability, reliability_questions, show_and_
 from calibstat.cli.questions import Measure, Question, panel, read_given, read_sample, variables_asked
 from calibstat.cli.test import CAUTION, EXPECTED, cost_of, tell, what_it_costs
 from calibstat.cli.text import ProgressBar, beside, each_beside, each_once, plain_warnings, table_width
-from calibstat.inference.results import ends_text, layout, number, picked
+from calibstat.inference.results import ends_text, number, picked
+from calibstat.inference.screen import layout
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

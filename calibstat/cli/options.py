@@ -248,8 +248,10 @@ def add(parser: argparse._ActionsContainer, *names: str, **defaults: str) -> Non
 
 
 def add_one(parser: argparse._ActionsContainer, name: str, *others: str, **changes: Any) -> None:
-    """Add a shared option that is different in this command."""
+    """Add a shared option that is different in this command; what has a format of texts also has ``--verbose``."""
     parser.add_argument(name, *others, **SHARED[name] | changes)
+    if name == "--format":
+        parser.add_argument("--verbose", action="store_true", help="also show how the numbers were computed")
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:

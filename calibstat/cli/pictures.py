@@ -45,7 +45,7 @@ def show_and_draw(
                 else:
                     drawn.savefig(place, dpi=200)
     finally:
-        show(arguments.format, record, text, rows)
+        show(arguments.format, record, text, rows, verbose=arguments.verbose)
 
 
 def reliability_questions(arguments: argparse.Namespace, questions: Sequence[Question]) -> list[Question]:

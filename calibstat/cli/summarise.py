@@ -11,7 +11,8 @@ from typing import Any
 import calibstat as cs
 from calibstat.cli.options import add
 from calibstat.cli.text import ProgressBar, notice, say, show, table_width
-from calibstat.inference.results import layout, plain
+from calibstat.inference.results import plain
+from calibstat.inference.screen import layout
 
 _MEASURES = ("mean", "bias", "variance", "mse", "coverage", "rejection", "size", "power")
 # A true error below this is rounding.

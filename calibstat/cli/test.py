@@ -65,7 +65,8 @@ from calibstat.inference.multiplicity import (
     least_factor,
     more_note,
 )
-from calibstat.inference.results import at_floor, layout, not_rejected, number, picked, small_pvalue
+from calibstat.inference.results import at_floor, not_rejected, number, picked, small_pvalue
+from calibstat.inference.screen import layout
 from calibstat.inference.test import recommended_test
 
 

@@ -15,7 +15,8 @@ from typing import Any, TextIO, TypeVar
 from calibstat._progress import PATIENCE, TerminalBar, listening, track
 from calibstat._text import guarded, safe
 from calibstat.cli.main import in_options
-from calibstat.inference.results import INDENT, Result, hang, plain
+from calibstat.inference.results import Result, plain
+from calibstat.inference.screen import INDENT, Screen, hang
 
 
 def width() -> int:
@@ -69,8 +70,14 @@ def each_beside(name: str, texts: Iterable[str]) -> list[str]:
     return [line for k, text in enumerate(texts) for line in beside("" if k else name, text)]
 
 
-def show(form: str, record: Any, text: object, rows: Sequence[dict[str, Any]] = ()) -> None:
-    """Print a result as JSON or as text, or its rows as CSV; records of a generator are made for JSON alone."""
+VERBOSE = "--verbose"
+
+
+def show(form: str, record: Any, text: object, rows: Sequence[dict[str, Any]] = (), *, verbose: bool = False) -> None:
+    """Print a result as JSON or as text, or its rows as CSV; records of a generator are made for JSON alone.
+
+    The text is a result or a `Screen`, of which everything is shown if that is asked for; several of them; or a text.
+    """
     if form == "json":
         print(json.dumps(plain(list(record) if isinstance(record, Iterator) else record), indent=2, allow_nan=False))
     elif form == "csv":
@@ -79,8 +86,18 @@ def show(form: str, record: Any, text: object, rows: Sequence[dict[str, Any]] = 
         )
         writer.writeheader()
         writer.writerows({key: guarded(value) for key, value in row.items()} for row in rows)
+    elif isinstance(text, list):
+        say("\n\n".join(_written(each, verbose) for each in text))
     else:
-        say(narrow(text) if _on_terminal() else text)
+        say(_written(text, verbose))
+
+
+def _written(found: object, verbose: bool) -> str:
+    if isinstance(found, Result) and found.is_screen:
+        found = found.screen(VERBOSE)
+    if isinstance(found, Screen):
+        return found.text(verbose=verbose)
+    return narrow(found) if _on_terminal() else str(found)
 
 
 # A progress bar for work longer than two seconds.

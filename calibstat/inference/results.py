@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from math import isfinite
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._lazy import LazyModule
-from calibstat._text import percent, safe, shown
+from calibstat._text import percent, safe
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import LEVEL
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, TIE_SHARE
@@ -23,6 +22,7 @@ from calibstat.draws.streams import ClusterCount
 from calibstat.estimators.base import Estimator
 from calibstat.inference import _latex as latex
 from calibstat.inference.multiplicity import cannot_reject
+from calibstat.inference.screen import Screen, filled, hang, layout, table_html
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null, NullDistribution
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from calibstat.inference.intervals import ConfidenceInterval
     from calibstat.inference.multiple import OmnibusTest
 
-html, json = LazyModule("html"), LazyModule("json")
+json = LazyModule("json")
 
 # Texts begin at least this many letters from the left, so that most results are aligned alike.
 _NAME_WIDTH = 9
@@ -58,13 +58,17 @@ class Result(ABC):
     """Whether `to_frame` has the names of the rows as its index."""
     _text_columns: ClassVar[tuple[int, ...]] = (0,)
     """Which columns of the printed table hold text; all others hold numbers, aligned to the right."""
+    _spare_columns: ClassVar[tuple[int, ...]] = ()
+    """Which columns of the printed table a narrow terminal does without, the first one first."""
     _width: ClassVar[int | None] = None
     """Number of letters after which printed texts are wrapped; None for long lines."""
+    is_screen: ClassVar[bool] = False
+    """Whether the text is a `Screen`: the answer, the table, two notes, and the details where they are asked for."""
 
     @property
     @abstractmethod
     def verdict(self) -> str:
-        """The answer in one sentence."""
+        """The answer in a sentence or two, with its direction and its size."""
 
     @abstractmethod
     def _values(self) -> dict[str, Any]:
@@ -87,8 +91,12 @@ class Result(ABC):
         """Return the cells of the printed table, if there is one: the names of the columns, then row by row."""
         return []
 
+    def _notes(self) -> Sequence[str]:
+        """Return what limits the answer, the most important first; two are printed, all of them where it is asked."""
+        return ()
+
     def _details(self) -> list[tuple[str, str]]:
-        """Return the lines below the table: names and texts; a text without a name continues the one before."""
+        """Return how the numbers were computed: names and texts; a text without a name continues the one before."""
         return []
 
     @final
@@ -140,20 +148,32 @@ class Result(ABC):
             raise NotImplementedError(f"a {type(self).__name__} has no picture: {self._no_display}.")
         return getattr(import_module("calibstat"), self._display).from_result(self, **options)
 
-    def __str__(self) -> str:
-        return safe(self._as_text())
+    @final
+    def screen(self, more: str = ".to_text(verbose=True)") -> Screen:
+        """Return what a person sees of the result; `more` says how to see the rest."""
+        return Screen(
+            self.verdict, self._table(), self._notes(), self._details(), self._text_columns, self._spare_columns, more
+        )
 
     @final
-    def to_text(self, width: int | None = None, below: Sequence[tuple[str, str]] = ()) -> str:
-        """Return the text that is printed, for a terminal of that width, with further lines below it.
+    def __str__(self) -> str:
+        return self.to_text()
+
+    @final
+    def to_text(self, width: int | None = None, below: Sequence[tuple[str, str]] = (), *, verbose: bool = False) -> str:
+        """Return the text that is printed: the answer, a table and at most two notes.
 
         Parameters
         ----------
         width : int, optional
-            The longest line; a table that is wider is laid out in parts, one below the other.
+            The longest line (default: that of the terminal). On a narrow terminal tables go without some columns.
         below : sequence of (str, str)
-            Names and texts.
+            Names and texts of further lines.
+        verbose : bool
+            Whether to write everything: all columns and notes, and how the numbers were computed.
         """
+        if self.is_screen:
+            return self.screen().text(width, verbose=verbose)
         return safe(self._as_text(width, below))
 
     def _as_text(self, width: int | None = None, below: Sequence[tuple[str, str]] = ()) -> str:
@@ -176,8 +196,12 @@ class Result(ABC):
     @final
     def _repr_html_(self) -> str:
         """Return the first sentence and the tables, escaped, for notebooks."""
+        if self.is_screen:
+            return self.screen().html()
+        import html
+
         cells = self._table()
-        tables = _html(cells, heading=True) + _html(self._below(cells), heading=False)
+        tables = table_html(cells, filled(cells), heading=True) + table_html(self._below(cells), [0, 1])
         return f"<div><p>{html.escape(self.verdict)}</p>{tables}</div>"
 
     @final
@@ -189,9 +213,9 @@ class Result(ABC):
         cells = self._table()
         if not cells:
             return latex.table(self._below(cells), r"lp{0.75\linewidth}", self.verdict, heading=False)
-        filled = _filled(cells)
-        columns = "".join("l" if k in self._text_columns else "r" for k in filled)
-        return latex.table([[row[k] for k in filled] for row in cells], columns, self.verdict, heading=True)
+        used = filled(cells)
+        columns = "".join("l" if k in self._text_columns else "r" for k in used)
+        return latex.table([[row[k] for k in used] for row in cells], columns, self.verdict, heading=True)
 
     def _below(self, cells: Sequence[Sequence[str]]) -> Sequence[tuple[str, str]]:
         """Return the lines below the table; of a result that has none and no table either, its values."""
@@ -223,16 +247,6 @@ def _attrs(values: Mapping[str, Any]) -> dict[str, str | int | float]:
         for name, value in kept.items()
         if value is not None
     }
-
-
-def _html(rows: Sequence[Sequence[str]], heading: bool) -> str:
-    """Return a table of escaped cells; its first row is the heading where there is one."""
-    columns = _filled(rows) if heading else [0, 1]
-    lines = [
-        "".join(f"<{tag}>{html.escape(row[column])}</{tag}>" for column in columns)
-        for row, tag in zip(rows, ["th" if heading else "td", *["td"] * len(rows)], strict=False)
-    ]
-    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>" if lines else ""
 
 
 def picked(record: object, names: str) -> dict[str, Any]:
@@ -716,76 +730,6 @@ def error_text(interval: tuple[float, float], null: NullDistribution | None) -> 
     if null is None or null.monte_carlo:
         return f"Monte Carlo 99 % interval {low:.3g} to {high:.3g}"
     return "no Monte Carlo error" if low >= high or high <= null.floor else f"at least {low:.4g}, no Monte Carlo error"
-
-
-# Tables and notes as text.
-
-WIDTH = 100
-INDENT = 12
-
-
-# Longer cells of a table are cut in their middle.
-_LONGEST_CELL = 80
-
-
-def layout(rows: Sequence[Sequence[str]], numbers: Container[int], width: int | None = None) -> list[str]:
-    """Lay rows out in columns, numbers to the right; columns without content below the first row are left out.
-
-    A table wider than `width` is laid out in parts, one below the other, each with the first column.
-
-    >>> layout([["a", "n", "x"], ["b", "10", ""]], numbers=[1])
-    ['a   n', 'b  10']
-    >>> layout([["a", "n", "m"], ["b", "10", "1000"]], numbers=[1, 2], width=8)
-    ['a   n', 'b  10', '', 'a     m', 'b  1000']
-    """
-    filled = _filled(rows)
-    if not filled:
-        return []
-    longest = {column: _LONGEST_CELL if width is None else max(width - 2, 3) for column in filled}
-    if width is not None:  # the first column is repeated, and leaves room for the others
-        first = min(_LONGEST_CELL, max(width // 3, 3), max(len(shown(row[filled[0]])) for row in rows))
-        longest |= {filled[0]: first} | {column: max(width - 2 - first, 3) for column in filled[1:]}
-    rows = [[_cut(shown(cell), longest.get(column, 3)) for column, cell in enumerate(row)] for row in rows]
-    widths = {column: max(len(row[column]) for row in rows) for column in filled}
-    parts = [[filled[0]]]
-    for column in filled[1:]:
-        if width is not None and len(parts[-1]) > 1 and _width_of([*parts[-1], column], widths) > width:
-            parts.append([filled[0]])
-        parts[-1].append(column)
-    lines = [[_line(row, part, widths, numbers) for row in rows] for part in parts]
-    return [line for k, part in enumerate(lines) for line in (["", *part] if k else part)]
-
-
-def _width_of(columns: Sequence[int], widths: Mapping[int, int]) -> int:
-    return sum(widths[column] + 2 for column in columns) - 2
-
-
-def _line(row: Sequence[str], columns: Sequence[int], widths: Mapping[int, int], numbers: Container[int]) -> str:
-    cells = (row[each].rjust(widths[each]) if each in numbers else row[each].ljust(widths[each]) for each in columns)
-    return "  ".join(cells).rstrip()
-
-
-def _cut(cell: str, most: int) -> str:
-    """Cut a text that is longer in its middle."""
-    head = (most - 3) // 2
-    return cell if len(cell) <= most else f"{cell[:head]}...{cell[len(cell) - (most - 3 - head) :]}"
-
-
-def _filled(rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return the columns with content below the first row."""
-    return [column for column in range(len(rows[0]) if rows else 0) if any(row[column] for row in rows[1:])]
-
-
-def hang(name: str, text: str, indent: int = INDENT, width: int = WIDTH) -> list[str]:
-    """Wrap a text behind its name."""
-    return wrap(
-        text,
-        width,
-        initial_indent=name.ljust(indent),
-        subsequent_indent=" " * indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def number_cell(value: float) -> str:

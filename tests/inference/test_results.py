@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.inference.results import layout, number, pvalue_cell, small_pvalue
+from calibstat.inference.results import number, pvalue_cell, small_pvalue
+from calibstat.inference.screen import layout
 
 ECE = cs.ECE(cs.EqualMass(10))
 TOP = cs.TopLabel() | ECE
