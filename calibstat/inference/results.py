@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from functools import cached_property
 from importlib import import_module
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
@@ -21,6 +22,7 @@ from calibstat.data.sample import Sample
 from calibstat.draws.streams import ClusterCount
 from calibstat.estimators.base import Estimator
 from calibstat.inference import _latex as latex
+from calibstat.inference.direction import Direction, direction_of
 from calibstat.inference.multiplicity import cannot_reject
 from calibstat.inference.screen import Screen, filled, hang, layout, table_html
 from calibstat.lenses.base import Lens
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from calibstat.inference.intervals import ConfidenceInterval
     from calibstat.inference.multiple import OmnibusTest
 
-json = LazyModule("json")
+html, json = LazyModule("html"), LazyModule("json")
 
 # Texts begin at least this many letters from the left, so that most results are aligned alike.
 _NAME_WIDTH = 9
@@ -198,7 +200,6 @@ class Result(ABC):
         """Return the first sentence and the tables, escaped, for notebooks."""
         if self.is_screen:
             return self.screen().html()
-        import html
 
         cells = self._table()
         tables = table_html(cells, filled(cells), heading=True) + table_html(self._below(cells), [0, 1])
@@ -584,7 +585,8 @@ class Inquiry:
     """The estimator, the lens and the data of a question: the part that every result shares.
 
     `given` is what was conditioned on, where ``...`` is the prediction; `source` says which class each column was taken
-    for when the sample was made; `clusters` are those that the method drew whole, if there were any.
+    for when the sample was made; `clusters` are those that the method drew whole, if there were any; `what` says in
+    words whose calibration it is about; `seen` is the sample as it was looked at, which a pickled result leaves behind.
     """
 
     estimator: Estimator
@@ -594,6 +596,16 @@ class Inquiry:
     source: str
     counts: RowCounts
     clusters: ClusterCount | None = None
+    what: str = ""
+    seen: Sample | None = None
+
+    @cached_property
+    def direction(self) -> Direction | None:
+        """Which way the model errs; None unless there are two outcomes, given the prediction."""
+        return None if self.seen is None or self.given != (...,) else direction_of(self.seen)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "direction": self.direction, "seen": None}
 
     @property
     def rows(self) -> str:
@@ -614,6 +626,7 @@ class Inquiry:
             "n": self.n,
             "n_classes": self.n_classes,
             "source": self.source,
+            **({} if self.direction is None else self.direction.to_dict()),
             **({} if self.clusters is None else self.clusters.to_dict()),
         }
 
