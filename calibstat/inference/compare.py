@@ -330,6 +330,18 @@ def pvalue_of_difference(difference: float, noise: Floats, size: float, paired: 
     return share if paired else min(1.0, 2 * share)
 
 
+# Of normal draws the mean fourth power is three times the squared variance.
+_NEARLY_NORMAL = 3.5
+
+
+def normal_tail(difference: float, noise: Floats) -> float | None:
+    """Return the p-value by the normal law, where no noise (R,) reaches the difference; None if it looks not normal."""
+    square = float(np.mean(noise**2))
+    if np.abs(noise).max() >= abs(difference) or not 0 < np.mean(noise**4) <= _NEARLY_NORMAL * square**2:
+        return None
+    return float(2 * special.ndtr(-abs(difference) / np.sqrt(square)))
+
+
 def root_mean_square(noise: Floats) -> float:
     """Return the standard error: the root of the mean square."""
     return float(np.sqrt(np.mean(noise**2)))

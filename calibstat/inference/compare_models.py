@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from math import comb
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -23,6 +24,7 @@ from calibstat.inference.compare import (
     comparable,
     erring,
     expanded,
+    normal_tail,
     own_nulls,
     pvalue_of_difference,
     root_mean_square,
@@ -46,6 +48,8 @@ from calibstat.inference.multiplicity import (
     cannot_reject,
     check_choices,
     enough_redraws,
+    factors_of_pairs,
+    holm_of_pairs,
     least_factor,
     more_note,
     single_step,
@@ -69,10 +73,15 @@ def compare_models(
 
     Each pair is tested as by `comparison_test`: the p-value is the larger of that of the difference, by labels redrawn
     where both errors are equal, and of twice the smaller exact p-value of the two models by themselves, so that it
-    holds whether or not both errors are zero. By default these p-values are adjusted by Holm's method. With "max-t" the
-    differences are adjusted by the largest one of all pairs, whose joint law is normal, with the covariance of the
-    influences of the rows, and the exact p-values by Bonferroni over the models. If some models may all be calibrated
-    while others share an error (four models or more), each part gets half of the level.
+    holds whether or not both errors are zero. By default differences are adjusted by Holm's method over the pairs, and
+    exact p-values over the models, which are fewer (`holm_of_pairs`). With "max-t" the differences are adjusted by the
+    largest one of all pairs, whose joint law is normal, with the covariance of the influences of the rows, and the
+    exact p-values by Bonferroni over the models. If some models may all be calibrated while others share an error (four
+    models or more), each part gets half of the level.
+
+    Where redraws are so few that no pair could be told apart, more are taken, unless that takes more than four times as
+    long. A p-value of redraws is valid however few they are, but cannot be smaller than one of so many; where no noise
+    reaches a difference and the noise looks normal, `PairDifference` has its normal tail beside it, an approximation.
 
     The model confidence set (Hansen, Lunde & Nason 2011) removes the worst model for as long as the errors of the
     remaining ones differ by the largest difference (range statistic), wrapped in the same way. For many rows it
@@ -94,7 +103,8 @@ def compare_models(
     confidence_level : float
         Level of the model confidence set.
     n_resamples : int
-        Number of resamples for the exact p-values and for the joint law.
+        Number of resamples for the exact p-values, the differences and the joint law; more where no pair could be told
+        apart otherwise.
     rng : int, Generator or None
 
     Returns
@@ -119,7 +129,7 @@ def compare_models(
     >>> models = {"raw": cs.Sample(y, p), "bold": cs.Sample(y, p**2), "copy": cs.Sample(y, p)}
     >>> found = compare_models(models, cs.DebiasedL2(cs.EqualMass(15)), rng=0)
     >>> {(pair.first, pair.second): round(pair.adjusted, 3) for pair in found.pairs}
-    {('raw', 'bold'): 0.006, ('raw', 'copy'): 1.0, ('bold', 'copy'): 0.006}
+    {('raw', 'bold'): 0.003, ('raw', 'copy'): 1.0, ('bold', 'copy'): 0.003}
     >>> found.confidence_set
     ('raw', 'copy')
     """
@@ -146,13 +156,18 @@ def compare_models(
         drawn_alone = [law.samples for law in laws]
     differences = np.array([values[a].value - values[b].value for a, b in pairs])
     samples = [models[name] for name in names]
-    errors, single = _each_pair(evaluators, values, seen, pairs, n_resamples, generator, samples, estimator.lens)
+    errors, single, tails = _each_pair(evaluators, values, seen, pairs, n_resamples, generator, samples, estimator.lens)
     sizes = [max(values[a].size, values[b].size) for a, b in pairs]
     z = np.array([standardized(*each) for each in zip(differences, errors, sizes, strict=True)])
     wrapped = np.array([wrapped_pvalue(p, (own[a], own[b])) for p, (a, b) in zip(single, pairs, strict=True)])
     drawn = _joint_draws(values, pairs, errors, n_resamples, generator)
     scores = _scores(z, single, n_resamples if squared else np.inf)
-    adjusted = _max_t(np.abs(scores), drawn, own, pairs) if adjust == "max-t" else adjust_pvalues(wrapped, adjust)
+    if adjust == "max-t":
+        adjusted = _max_t(np.abs(scores), drawn, own, pairs)
+    elif adjust == "holm" and squared:
+        adjusted = holm_of_pairs(single, own, pairs)
+    else:
+        adjusted = adjust_pvalues(wrapped, adjust)
     looked = (look_through(models[name], estimator) for name in names)
     questions = tuple(
         with_counts(asked, each, estimator.core.prepare(each.predictions).capabilities) for asked, each in looked
@@ -169,7 +184,8 @@ def compare_models(
             for (each, evaluator), redraws in zip(known, drawn_alone, strict=True)
         ),
         pairs=tuple(
-            PairDifference(names[a], names[b], *rest) for (a, b), *rest in zip(pairs, *numbers, counts, strict=True)
+            PairDifference(names[a], names[b], *rest)
+            for (a, b), *rest in zip(pairs, *numbers, counts, tails, strict=True)
         ),
         set_pvalues=set_pvalues(worse * scores, drawn, own, pairs),
         confidence_level=confidence_level,
@@ -190,8 +206,11 @@ def _each_pair(
     rng: np.random.Generator,
     samples: Sequence[Sample],
     lens: Lens,
-) -> tuple[Floats, Floats]:
-    """Return the standard error and the p-value (P,) of each difference by itself, as `comparison_test` does."""
+) -> tuple[Floats, Floats, list[float | None]]:
+    """Return the standard error and the p-value (P,) of each difference by itself, as `comparison_test` does.
+
+    And the normal tails of those that no draw reaches.
+    """
     found = []
     for a, b in pairs:
         difference, size = values[a].value - values[b].value, max(values[a].size, values[b].size)
@@ -201,12 +220,13 @@ def _each_pair(
             rows = both_rows(both, (seen[a], seen[b]), chosen, paired=True, common=common)
             models = erring(both[0], rows[0], chosen[0]), erring(both[1], rows[1], chosen[1])
             noise = Difference(models, True).noise(n_resamples, rng)
-            found.append((root_mean_square(noise), pvalue_of_difference(difference, noise, size)))
+            pvalue, tail = pvalue_of_difference(difference, noise, size), normal_tail(difference, noise)
+            found.append((root_mean_square(noise), pvalue, tail))
         else:
             error, freedom = difference_error(values[a], values[b], paired=True)
-            found.append((error, normal_pvalue(difference, error, size, freedom)))
-    errors, single = np.array(found).T
-    return errors, single
+            found.append((error, normal_pvalue(difference, error, size, freedom), None))
+    errors, single, tails = zip(*found, strict=True)
+    return np.array(errors), np.array(single), [*tails]
 
 
 def _scores(z: Floats, pvalues: Floats, n_resamples: float) -> Floats:
@@ -244,7 +264,9 @@ def _least(m: int, adjust: str, drawn: bool) -> float:
     """Return the smallest adjusted p-value of m models, times 1 + R; 0 if p-values are not `drawn` but normal."""
     if adjust == "max-t":
         return max(m, 2 * (m - 2))
-    return 2 * least_factor(adjust, m * (m - 1) // 2) if drawn else 0.0
+    if not drawn:
+        return 0.0
+    return max(factors_of_pairs(comb(m, 2), m)) if adjust == "holm" else 2 * least_factor(adjust, comb(m, 2))
 
 
 def _worse(estimator: Estimator) -> int:
@@ -329,7 +351,7 @@ def set_pvalues(z: Floats, drawn: Floats, own: Floats, pairs: list[tuple[int, in
 
 
 _METHODS = {
-    "holm": "Holm's method over pairs",
+    "holm": "Holm's method, differences over pairs and p-values of models by themselves over models",
     "max-t": "the largest difference of all pairs (normal law), Bonferroni over models",
     "fdr_by": "Benjamini and Yekutieli's method over pairs (share of false discoveries)",
 }
@@ -354,6 +376,9 @@ class PairDifference(Result):
     difference_pvalue, pvalue, adjusted : float
         The p-value without the wrap, the one with it, and this one adjusted for all pairs.
     counts : RowCounts
+    normal_tail : float, optional
+        The p-value of the difference by the normal law, where no draw of the noise reaches it and the noise looks
+        normal: an approximation, for the size of what `difference_pvalue` bounds.
     """
 
     first: str
@@ -365,6 +390,7 @@ class PairDifference(Result):
     pvalue: float
     adjusted: float
     counts: RowCounts
+    normal_tail: float | None = None
 
     _no_display: ClassVar[str] = (
         "the plot() of its comparison shows which pairs are told apart, and comparison_test draws two models"
@@ -380,7 +406,8 @@ class PairDifference(Result):
         )
 
     def _values(self) -> dict[str, Any]:
-        return picked(self, "first second difference standard_error statistic difference_pvalue pvalue adjusted")
+        names = "first second difference standard_error statistic difference_pvalue pvalue adjusted normal_tail"
+        return picked(self, names)
 
 
 @final

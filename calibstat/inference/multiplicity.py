@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import comb
 from typing import Any, Final, Literal, TypeAlias, TypeVar, final
 
 import numpy as np
@@ -182,6 +183,60 @@ def step_down(values: ArrayLike, draws: ArrayLike) -> Floats:
     adjusted = np.empty_like(found)
     adjusted[order] = np.maximum.accumulate(each)
     return adjusted
+
+
+def holm_of_pairs(pvalues: ArrayLike, own: ArrayLike, pairs: Sequence[tuple[int, int]]) -> Floats:
+    """Adjust the p-values of pairs of m things, each of which has a p-value of its own, step by step (Holm 1979).
+
+    The null of a pair is that both are null by themselves, so that the p-values of their own hold, or else that the
+    p-value of the pair holds. Of m things at most m are null, though they form many pairs: so while k pairs are left
+    an own p-value counts m times, not 2 k times as in Holm's method for pairs alone, and the pairs that are left share
+    what c things that are null by themselves leave of the level, whatever c (sequential rejection, Goeman & Solari
+    2010).
+
+    Parameters
+    ----------
+    pvalues : (k,) floats
+        Of each pair, valid unless both are null by themselves.
+    own : (m,) floats
+        Of each thing by itself.
+    pairs : sequence of (int, int)
+        All pairs of the m things.
+
+    Returns
+    -------
+    adjusted : (k,) floats
+        The probability that one of at most alpha belongs to a pair whose null is true is at most alpha.
+
+    Examples
+    --------
+    >>> holm_of_pairs([0.001, 0.002, 0.5], [0.4, 0.01, 0.3], [(0, 1), (1, 2), (0, 2)])
+    array([0.03, 0.03, 0.6 ])
+    """
+    single, alone = np.asarray(pvalues, dtype=float), np.asarray(own, dtype=float)
+    smaller = np.array([min(alone[a], alone[b]) for a, b in pairs])
+    left, worst, adjusted = [*range(len(pairs))], 0.0, np.ones(len(pairs))
+    while left:
+        of_own, of_pairs = factors_of_pairs(len(left), len(alone))
+        weighed = np.maximum(of_own * smaller[left], of_pairs * single[left])
+        first = int(weighed.argmin())
+        worst = max(worst, float(weighed[first]))
+        adjusted[left.pop(first)] = min(1.0, worst)
+    return adjusted
+
+
+def factors_of_pairs(left: int, m: int) -> tuple[float, float]:
+    """Return how many times own p-values and those of pairs count while so many pairs of m things are left.
+
+    If c things are null by themselves, c / (first factor) + (other pairs) / (second factor) is at most one.
+
+    >>> factors_of_pairs(28, 8), factors_of_pairs(3, 8)
+    ((8, 28), (6, 3))
+    """
+    if 2 * left <= m:
+        return 2 * left, left
+    shared = (min(left - comb(c, 2), comb(m - c, 2)) * m / (m - c) for c in range(2, m - 1))
+    return m, max(left, *shared, 0)
 
 
 def _false_discoveries(pvalues: ArrayLike, any_dependence: bool) -> Floats:
@@ -407,6 +462,10 @@ LITTLE: Final = 2 * 10**8
 """More redraws cost little up to so many evaluated labels (rows x redraws x tests): some five seconds."""
 
 
+_TIMES_AS_LONG: Final = 4
+"""So much longer than was asked for may tests take by themselves, whatever they cost, where none could reject."""
+
+
 def least_factor(adjust: str, m: int) -> float:
     """Return the smallest adjusted p-value that R draws can give to any of m tests, times 1 + R."""
     return 1.0 if adjust in _ON_DRAWS or not m else float(adjust_pvalues(np.full(m, 1e-9), adjust).min() * 1e9)
@@ -417,13 +476,15 @@ def enough_redraws(asked: int, factor: float, level: float, size: int) -> int:
 
     The smallest adjusted p-value of R redraws is ``factor / (1 + R)``. Where that is above the level, five times as
     many are taken as reach the level, or as many as reach it, or else as asked: the first of these with which `size`,
-    rows times tests, times their number is at most `LITTLE`.
+    rows times tests, times their number is at most `LITTLE`, or takes at most four times as long as was asked for.
 
     >>> [enough_redraws(999, 60, 0.05, 60 * n) for n in (500, 2000, 10**6)], enough_redraws(19, 1, 0.05, 500)
-    ([5999, 1199, 999], 19)
+    ([5999, 1199, 1199], 19)
+    >>> enough_redraws(999, 600, 0.05, 600 * 10**6)
+    999
     """
-    reaches = rounded_up(factor / level)
-    little = [each for each in (5 * reaches, reaches) if each * size <= LITTLE]
+    reaches, most = rounded_up(factor / level), max(LITTLE, _TIMES_AS_LONG * (1 + asked) * size)
+    little = [each for each in (5 * reaches, reaches) if each * size <= most]
     return little[0] - 1 if little and reaches > 1 + asked else asked
 
 

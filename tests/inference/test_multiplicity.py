@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+from itertools import combinations
+from math import comb
 
 import numpy as np
 import pytest
@@ -15,7 +17,9 @@ from calibstat.inference.multiplicity import (
     benjamini_yekutieli,
     cannot_reject,
     enough_redraws,
+    factors_of_pairs,
     holm,
+    holm_of_pairs,
     least_factor,
     single_step,
     step_down,
@@ -180,6 +184,61 @@ def test_families_err_as_rarely_as_they_say():
     assert errors_in_families(uncorrected, 0.0, 0) > 0.05 + 0.0195
 
 
+# Pairs of things that have p-values of their own.
+
+
+def partitions(things):
+    """All ways to divide things into groups."""
+    if not things:
+        yield []
+        return
+    for rest in partitions(things[1:]):
+        yield [things[:1], *rest]
+        for k, group in enumerate(rest):
+            yield [*rest[:k], [things[0], *group], *rest[k + 1 :]]
+
+
+@pytest.mark.parametrize("m", [2, 3, 4, 5, 6, 7])
+def test_factors_of_pairs_share_the_level_whatever_is_true(m):
+    """All sets of null things and groups of equal ones; each k that leaves at least the true pairs."""
+    tightest = 0.0
+    for groups in partitions(list(range(m))):
+        for null in [[], *(group for group in groups if len(group) > 1)]:
+            inside = comb(len(null), 2)
+            others = sum(comb(len(group), 2) for group in groups) - inside
+            for left in range(max(1, inside + others), comb(m, 2) + 1):
+                own, single = factors_of_pairs(left, m)
+                spent = len(null) / own + others / single
+                assert spent <= 1 + 1e-12
+                tightest = max(tightest, spent)
+    assert tightest == pytest.approx(1)
+
+
+def test_factors_of_pairs_never_grow_while_pairs_are_rejected():
+    for m in range(2, 30):
+        factors = np.array([factors_of_pairs(left, m) for left in range(1, comb(m, 2) + 1)])
+        assert (np.diff(factors, axis=0) >= -1e-12).all()
+        assert (factors[:, 0] <= m).all()
+
+
+def test_pairs_of_two_and_of_three_by_hand():
+    np.testing.assert_allclose(holm_of_pairs([0.01], [0.3, 0.004], [(0, 1)]), [0.01])
+    np.testing.assert_allclose(holm_of_pairs([0.001], [0.3, 0.004], [(0, 1)]), [0.008])
+    # 3 (own) and 3 (pairs) at first, then 3 and 2, then 2 and 1
+    found = holm_of_pairs([0.02, 0.01, 0.04], [0.001, 0.5, 0.012], [(0, 1), (0, 2), (1, 2)])
+    np.testing.assert_allclose(found, [0.04, 0.03, 0.04])
+
+
+def test_pairs_are_never_adjusted_more_than_by_holm_at_first():
+    rng = np.random.default_rng(5)
+    for m in (2, 3, 5, 8):
+        pairs = list(combinations(range(m), 2))
+        for _ in range(50):
+            single, own = rng.random(len(pairs)) ** 4, rng.random(m) ** 4
+            wrapped = np.maximum(single, [2 * min(own[a], own[b]) for a, b in pairs])
+            assert holm_of_pairs(single, own, pairs).min() <= len(pairs) * wrapped.min() + 1e-12
+
+
 # Redraws so few that no test could reject.
 
 
@@ -205,9 +264,9 @@ def test_more_redraws_are_taken_only_where_none_could_reject_and_they_cost_littl
                 assert taken == asked
             elif taken != asked:
                 assert factor / (1 + taken) <= level + 1e-12
-                assert taken * size <= LITTLE
+                assert taken * size <= LITTLE or taken <= 4 * (1 + asked)
             else:
-                assert size * (factor / level - 1) > LITTLE
+                assert size * (factor / level - 1) > LITTLE and factor / level > 4 * (1 + asked)
             assert bool(cannot_reject(taken, factor, level)) == (factor / (1 + taken) > level + 1e-12)
 
 

@@ -11,9 +11,9 @@ import pytest
 from scipy.stats import norm
 
 import calibstat as cs
-from calibstat.inference.compare import comparison_test
+from calibstat.inference.compare import comparison_test, normal_tail
 from calibstat.inference.compare_models import compare_models
-from calibstat.inference.multiplicity import holm
+from calibstat.inference.multiplicity import holm, holm_of_pairs
 
 L2 = cs.DebiasedL2(cs.EqualMass(15))
 MODELS = {"good": lambda p: p, "bold": lambda p: p**2, "timid": lambda p: 0.5 + 0.5 * (p - 0.5)}
@@ -37,7 +37,9 @@ def test_pairs_are_those_of_two_models():
         assert pair.difference_pvalue == pytest.approx(two.difference_pvalue, abs=0.1)
         own = [found.own_pvalues[found.names.index(name)] for name in (pair.first, pair.second)]
         assert pair.pvalue == max(pair.difference_pvalue, min(1.0, 2 * min(own)))
-    np.testing.assert_allclose([p.adjusted for p in found.pairs], holm([p.pvalue for p in found.pairs]))
+    places = [(found.names.index(p.first), found.names.index(p.second)) for p in found.pairs]
+    adjusted = holm_of_pairs([p.difference_pvalue for p in found.pairs], found.own_pvalues, places)
+    np.testing.assert_allclose([p.adjusted for p in found.pairs], adjusted)
 
 
 def test_two_models_are_the_pair_alone():
@@ -86,7 +88,7 @@ def as_influences_show(estimator, values, seen, pairs, *more):
     """Standard errors without the noise of redrawn labels, and normal p-values."""
     errors = np.array([np.sqrt(((values[a].influence - values[b].influence) ** 2).sum()) for a, b in pairs])
     differences = np.array([values[a].value - values[b].value for a, b in pairs])
-    return errors, 2 * norm.sf(np.abs(differences) / errors)
+    return errors, 2 * norm.sf(np.abs(differences) / errors), [None] * len(pairs)
 
 
 @pytest.mark.parametrize("n_models", [3, 4, 5])
@@ -137,20 +139,20 @@ def test_words_and_tables():
         assert part in text
     assert "fewer than 500 rows" in str(compare_models(samples(300), L2, rng=0))
     assert found.notes == ()
-    few = compare_models(samples(), L2, n_resamples=99, rng=0)
+    few = compare_models(samples(), L2, n_resamples=49, rng=0)
     assert (
-        "599 redraws were taken, since with 99 no adjusted p-value could be at most 5 %, whatever the data" in few.notes
+        "299 redraws were taken, since with 49 no adjusted p-value could be at most 5 %, whatever the data" in few.notes
     )
     assert min(pair.adjusted for pair in few.pairs) == pytest.approx(0.01)
     pairs = tuple(replace(pair, adjusted=0.06) for pair in few.pairs)
-    assert replace(few, n_resamples=99, pairs=pairs).verdict.startswith(
-        "No test could reject at 5 %, whatever the data: with 99 redraws the smallest possible p-value is 0.06 (at "
-        "least 119 redraws are needed). The calibration errors of good, bold, "
+    assert replace(few, n_resamples=49, pairs=pairs).verdict.startswith(
+        "No test could reject at 5 %, whatever the data: with 49 redraws the smallest possible p-value is 0.06 (at "
+        "least 59 redraws are needed). The calibration errors of good, bold, "
     )
     assert compare_models(samples(), L2, adjust="max-t", n_resamples=99, rng=0).notes == ()
     fair = compare_models(samples(1000, 5, {"a": lambda p: p, "b": lambda p: p}), L2, rng=0)
     assert fair.verdict.startswith("The calibration errors of a, b cannot be told apart at 5 %")
-    assert found.to_frame().shape == (3, 11)
+    assert found.to_frame().shape == (3, 12)
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
     assert str(pickle.loads(pickle.dumps(found))) == text
 
@@ -185,3 +187,42 @@ def test_what_cannot_be_compared(models, estimator, options, message):
 def test_arguments_that_are_no_samples():
     with pytest.raises(TypeError, match="sample is of type list, but a Sample is expected"):
         compare_models({"a": samples()["good"], "b": [1, 2]}, L2)
+
+
+def bolder(n, models, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    y = rng.random(n) < p
+    return {f"m{k}": cs.Sample(y, p ** (1 + 0.6 * k)) for k in range(models)}
+
+
+@pytest.mark.parametrize("models", [8, 12])
+def test_many_models_are_told_apart_at_the_defaults(models):
+    """Root errors from 0 to 0.37, and 999 redraws: 28 pairs could not be told apart by Holm's method, nor 66."""
+    found = compare_models(bolder(5000, models), L2, rng=0)
+    assert all(pair.adjusted <= 0.05 for pair in found.pairs)
+    assert found.confidence_set == ("m0",)
+    assert (found.n_resamples > 999) == (models == 12)
+    assert bool(found.notes) == (models == 12)
+
+
+def test_normal_tails_tell_large_differences_from_huge_ones():
+    found = compare_models(bolder(2000, 3), L2, rng=0)
+    first, huge, _ = found.pairs
+    assert first.difference_pvalue == huge.difference_pvalue == 0.001
+    assert huge.normal_tail < 1e-20 < first.normal_tail < 1e-8
+    assert huge.normal_tail == pytest.approx(2 * norm.sf(abs(huge.statistic)))
+    assert found.to_dict()["pairs"][1]["normal_tail"] == huge.normal_tail
+    close = compare_models({"a": bolder(2000, 2)["m0"], "b": bolder(2000, 2)["m0"]}, L2, rng=0)
+    assert close.pairs[0].normal_tail is None
+    scores = compare_models(bolder(2000, 2), cs.BrierScore(), rng=0)
+    assert scores.pairs[0].normal_tail is None  # its p-value is normal as it is
+
+
+def test_noise_that_is_not_normal_has_no_normal_tail():
+    rng = np.random.default_rng(1)
+    noise = rng.standard_normal(999)
+    assert normal_tail(10.0, noise) == pytest.approx(2 * norm.sf(10 / np.sqrt(np.mean(noise**2))))
+    assert normal_tail(2.0, noise) is None
+    assert normal_tail(100.0, noise * rng.standard_normal(999)) is None
+    assert normal_tail(1.0, np.zeros(999)) is None

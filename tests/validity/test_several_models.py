@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -100,7 +101,8 @@ def test_equal_errors_are_rarely_told_apart(regime):
 def by_influence(_estimator, values, _seen, pairs, *_):
     """Standard errors that the influences show, and normal p-values; they take a moment, where redraws take minutes."""
     errors = np.array([np.sqrt(((values[a].influence - values[b].influence) ** 2).sum()) for a, b in pairs])
-    return errors, 2 * stats.norm.sf(np.abs([values[a].value - values[b].value for a, b in pairs]) / errors)
+    differences = np.array([values[a].value - values[b].value for a, b in pairs])
+    return errors, 2 * stats.norm.sf(np.abs(differences) / errors), [None] * len(pairs)
 
 
 @pytest.mark.slow
@@ -112,6 +114,60 @@ def test_negative_control_pairs_that_are_not_adjusted(monkeypatch):
     assert errors("six", 200, n_resamples=19)["unadjusted"] > 0.05 + share_error(0.05, 200)
 
 
+def eight_calibrated(rng, n):
+    """Eight calibrated models, alike."""
+    return independent(rng, n, (0.7,) * 8)
+
+
+def eight_too_bold(rng, n):
+    """Eight models of independent scores, equally too bold."""
+    return independent(rng, n, (0.5,) * 8, 1.8)
+
+
+def eight_of_both_kinds(rng, n):
+    """Four calibrated models of less and less sharpness, and four with errors of 0.1 up and down."""
+    p = rng.uniform(0.2, 0.8, n)
+    coarse = [0.2 + width * (np.floor((p - 0.2) / width - 1e-9) + 0.5) for width in (0.1, 0.2, 0.3)]
+    outwards = np.where(p < 0.5, -0.1, 0.1)
+    return (rng.random(n) < p).astype(int), [p, *coarse, p + 0.1, p - 0.1, p + outwards, p - outwards]
+
+
+EIGHT = {
+    eight_calibrated: set(combinations(range(8), 2)),
+    eight_too_bold: set(combinations(range(8), 2)),
+    eight_of_both_kinds: {*combinations(range(4), 2), *combinations(range(4, 8), 2)},
+}
+
+
+@cache
+def told_apart(world, runs, n=500):
+    """Share of runs in which one of eight models with equal errors is told apart at the defaults; of other pairs."""
+    rng, wrong, right, others = np.random.default_rng(SEED), 0, 0, 28 - len(EIGHT[world])
+    for _ in range(runs):
+        y, probabilities = world(rng, n)
+        models = {str(k): cs.Sample(y, p, labels=[0, 1]) for k, p in enumerate(probabilities)}
+        found = compare_models(models, cs.DebiasedL2(cs.EqualMass(10)), rng=rng)
+        apart = {(int(pair.first), int(pair.second)) for pair in found.pairs if pair.adjusted <= 0.05}
+        wrong += bool(apart & EIGHT[world])
+        right += len(apart - EIGHT[world])
+    return wrong / runs, right / (runs * max(others, 1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", EIGHT)
+def test_eight_models_of_equal_error_are_rarely_told_apart_at_the_defaults(world):
+    """100 runs: at most 5 % and 4 standard errors (13.7 %)."""
+    assert told_apart(world, 100)[0] <= 0.05 + share_error(0.05, 100)
+
+
+@pytest.mark.slow
+def test_eight_models_of_different_errors_are_told_apart_at_the_defaults():
+    """Most pairs of a calibrated model and one with an error of 0.1."""
+    assert told_apart(eight_of_both_kinds, 100)[1] > 0.5
+
+
 if __name__ == "__main__":
     for name in REGIMES:
         print(f"{name:40}", errors(name, int(sys.argv[1]), n_resamples=399))
+    for each in EIGHT:
+        print(f"{each.__name__:40}", told_apart(each, int(sys.argv[1])), flush=True)
