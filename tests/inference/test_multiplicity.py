@@ -266,7 +266,8 @@ def test_more_redraws_are_taken_only_where_none_could_reject_and_they_cost_littl
                 assert factor / (1 + taken) <= level + 1e-12
                 assert taken * size <= LITTLE or taken <= 4 * (1 + asked)
             else:
-                assert size * (factor / level - 1) > LITTLE and factor / level > 4 * (1 + asked)
+                assert size * (factor / level - 1) > LITTLE
+                assert factor / level > 4 * (1 + asked)
             assert bool(cannot_reject(taken, factor, level)) == (factor / (1 + taken) > level + 1e-12)
 
 

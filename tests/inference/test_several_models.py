@@ -13,7 +13,7 @@ from scipy.stats import norm
 import calibstat as cs
 from calibstat.inference.compare import comparison_test, normal_tail
 from calibstat.inference.compare_models import compare_models
-from calibstat.inference.multiplicity import holm, holm_of_pairs
+from calibstat.inference.multiplicity import holm_of_pairs
 
 L2 = cs.DebiasedL2(cs.EqualMass(15))
 MODELS = {"good": lambda p: p, "bold": lambda p: p**2, "timid": lambda p: 0.5 + 0.5 * (p - 0.5)}
