@@ -59,10 +59,10 @@ class _Later:
 
 
 def _init(cls: Any, known: dict[str, Any]) -> str:
-    """Write ``__init__``, which sets each field in spite of `_unchanging`, and note the names that it knows."""
-    known |= {"_set": object.__setattr__, "_MADE": _MADE}
+    """Write ``__init__``, which sets the fields in spite of `_unchanging`, and note the names that it knows."""
+    known["_MADE"] = _MADE
     arguments: dict[bool, list[str]] = {False: ["self"], True: []}
-    lines = []
+    kept = []
     found = [each for each in dataclasses.fields(cls) if each.init]
     for each in found:
         name, default, value = each.name, "", each.name
@@ -72,8 +72,9 @@ def _init(cls: Any, known: dict[str, Any]) -> str:
             known[f"_{name}"], default = each.default_factory, "=_MADE"
             value = f"_{name}() if {name} is _MADE else {name}"
         arguments[each.kw_only is True].append(name + default)
-        lines.append(f"_set(self, {name!r}, {value})")
-    lines.append("self.__post_init__()" if hasattr(cls, "__post_init__") else "pass")
+        kept.append(f"{name}={value}")
+    lines = [f"self.__dict__.update({', '.join(kept)})"]  # faster than ``object.__setattr__`` for each
+    lines += ["self.__post_init__()"] if hasattr(cls, "__post_init__") else []
     listed = ", ".join([*arguments[False], *["*"][: len(arguments[True])], *arguments[True]])
     known["_hints"] = {each.name: each.type for each in found} | {"return": None}
     return f"def __init__({listed}):\n " + "\n ".join(lines) + "\n__init__.__annotations__ = _hints"

@@ -474,8 +474,7 @@ def better_order(rows: Array, outcomes: Ints, n_classes: int) -> tuple[list[int]
 
 def _falls(event: Floats, outcomes: Ints) -> bool:
     """Whether the mean prediction of the event is lower where it happened, which spares most samples the rest."""
-    n, totals = np.bincount(outcomes, minlength=2), np.bincount(outcomes, event, 2)
-    return bool(totals[1] * n[0] < totals[0] * n[1])
+    return bool(len(event) * (outcomes @ event) < np.count_nonzero(outcomes) * event.sum())
 
 
 def _margin(n_classes: int) -> float:

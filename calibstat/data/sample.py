@@ -22,8 +22,9 @@ from calibstat.data.arrays import (
     increasing_order,
     two_columns,
 )
-from calibstat.data.checks import examine, locked, warn_of_order
+from calibstat.data.checks import Examined, examine, locked, warn_of_order
 from calibstat.data.frames import confidence_arguments, estimator_arguments, frame_arguments
+from calibstat.data.parameters import keep
 from calibstat.data.rounding import SAME
 
 
@@ -94,18 +95,20 @@ class Sample:
         nan_policy: str = "raise",
         prevalence: Any = None,
     ) -> None:
-        given = {"variables": variables, "sample_weight": sample_weight, "labels": labels}
-        made = self._examined(y_true=y_true, y_prob=y_prob, **given, nan_policy=nan_policy, prevalence=prevalence)
-        object.__setattr__(self, "predictions", made.predictions)
-        object.__setattr__(self, "outcomes", made.outcomes)
+        how = {"labels": labels, "nan_policy": nan_policy, "prevalence": prevalence}
+        self._take_over(examine(y_true, y_prob, variables=variables, sample_weight=sample_weight, **how))
 
     @classmethod
     def _examined(cls, seen: str = "", **arguments: Any) -> Sample:
-        found = examine(**arguments)
+        sample = object.__new__(cls)
+        sample._take_over(examine(**arguments), seen)
+        return sample
+
+    def _take_over(self, found: Examined, seen: str = "") -> None:
         if not seen:
             warn_of_order(found)
         known = (found.rows, found.classes, found.weights, found.variables)
-        return cls.of(Predictions(*known, source=found.source, seen=seen), found.outcomes)
+        keep(self, predictions=Predictions(*known, source=found.source, seen=seen), outcomes=found.outcomes)
 
     @classmethod
     def of(cls, predictions: Predictions, outcomes: Ints) -> Sample:

@@ -425,7 +425,7 @@ class Estimator(HasParameters, ABC):
         refuse_empty(seen, lens)
         evaluator = self.core.prepare(seen.predictions)
         value = evaluator(seen.outcomes)
-        if self.has_headline and np.isnan(self.core.headline(value)).all():
+        if self.has_headline and _all_missing(self.core.headline(value)):
             raise ValueError(f"{self!r} has no value on this sample (NaN): {why_undefined(self)}.")
         return evaluator.present(value)
 
@@ -436,6 +436,11 @@ class Estimator(HasParameters, ABC):
             return NotImplemented
         whole = lens | self.lens
         return Through(whole, self.core) if whole.parts else self.core
+
+
+def _all_missing(values: Floats) -> bool:
+    missing = np.isnan(values)
+    return bool(missing.all() if missing.ndim else missing)
 
 
 def why_undefined(estimator: Estimator) -> str:

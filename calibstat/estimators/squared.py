@@ -80,12 +80,12 @@ class ECE(CellwiseEstimator):
     @property
     def combine(self) -> Literal["sum", "max"]:  # type: ignore[override]
         """The maximum for the order inf."""
-        return "max" if np.isinf(self.p) else "sum"
+        return "max" if self.p == math.inf else "sum"
 
     @property
     def squared_form(self) -> DebiasedL2 | None:
         """The U-statistic of squared errors in the same cells; none of a maximum."""
-        return None if np.isinf(self.p) else DebiasedL2(self.binning)
+        return None if self.p == math.inf else DebiasedL2(self.binning)
 
     @property
     def bounds(self) -> Bounds:  # type: ignore[override]
@@ -105,13 +105,13 @@ class ECE(CellwiseEstimator):
             gaps = np.abs(tally.outcome - tally.prediction)
             return tally.over_total(gaps[..., 0] if gaps.shape[-1] == 1 else 0.5 * gaps.sum(axis=-1))
         gaps = np.abs(tally.mean_outcome - tally.mean_prediction)
-        if np.isinf(self.p):
+        if self.p == math.inf:
             return np.where(tally.weight > 0, gaps.max(axis=-1), 0.0)
         return tally.share * over_components(gaps**self.p)
 
     def link(self, combined: Floats) -> Floats:
         """Take the root of the order."""
-        if self.p == 1 or np.isinf(self.p):
+        if self.p in (1, math.inf):
             return combined
         return np.sqrt(combined) if self.p == 2 else np.power(combined, 1 / self.p)
 

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from functools import cached_property
-from typing import ClassVar, Literal, final
+from typing import ClassVar, Final, Literal, final
 
 import numpy as np
 
@@ -20,8 +20,12 @@ from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats, Ints, effective_number
+from calibstat.data.checks import locked
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Capabilities, CellTerms, Estimator, Evaluator, Expansion, two_classes
+
+# Stands for sums that are not needed.
+_NONE: Final = locked(np.empty(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +53,12 @@ class Tally:
     weight: Floats
     prediction: Floats
     outcome: Floats
-    weight2: Floats = field(default_factory=lambda: np.empty(0))
-    square: Floats = field(default_factory=lambda: np.empty(0))
-    complement: Floats = field(default_factory=lambda: np.empty(0))
+    weight2: Floats = field(default_factory=lambda: _NONE)
+    square: Floats = field(default_factory=lambda: _NONE)
+    complement: Floats = field(default_factory=lambda: _NONE)
 
     def __post_init__(self) -> None:
-        for name, sums in tuple(vars(self).items()):
+        for name, sums in vars(self).items():
             if not sums.flags.c_contiguous:
                 object.__setattr__(self, name, np.ascontiguousarray(sums))
 
@@ -69,9 +73,15 @@ class Tally:
         """(...,) sum of all weights."""
         return self.weight.sum(axis=-1)
 
+    @cached_property
+    def any_rows(self) -> bool:
+        """Whether there are rows (of weight) in each replicate."""
+        return bool(self.total > 0 if self.weight.ndim == 1 else (self.total > 0).all())
+
     def over_total(self, sums: Floats) -> Floats:
         """Divide sums of cells (..., L) by the sum of all weights; NaN when there are no rows."""
-        return ratio(sums, self.total[..., None], empty=np.nan)
+        total = self.total[..., None]
+        return sums / total if self.any_rows else ratio(sums, total, empty=np.nan)
 
     @property
     def share(self) -> Floats:
@@ -163,7 +173,7 @@ class TallyPlan:
     def fixed(self) -> Tally:
         """The sums that no outcome changes, under the sample's own weights."""
         weight2 = self._weight2(self.weight, self.predictions.weights)
-        return Tally(self.weight, self.prediction, np.empty(0), weight2, complement=self.complement)
+        return Tally(self.weight, self.prediction, _NONE, weight2, complement=self.complement)
 
     @property
     def from_counts(self) -> bool:
@@ -189,18 +199,18 @@ class TallyPlan:
 
     def _add(self, outcomes: Array, weights: Array | None) -> Tally:
         combined = _both_weights(self.predictions.weights, weights)
-        floating = outcomes.dtype.kind == "f"
-        if floating:
+        if outcomes.dtype.kind == "f":
             weight, outcome = self._sum_weights(combined), self._sum_chances(outcomes, combined)
         else:
             table = self._count(outcomes, combined)
-            weight, outcome = table.sum(axis=-1), table[..., 1:] if table.shape[-1] == 2 else table
+            two = table.shape[-1] == 2  # the sum of two columns is faster than one along so short an axis
+            weight, outcome = (table[..., 0] + table[..., 1], table[..., 1:]) if two else (table.sum(axis=-1), table)
             if combined is None and table.ndim == 2:
                 self.weight = weight
         prediction = self.prediction if weights is None else self._sum_predictions(combined)
-        square = np.empty(0)
-        if "square" in self.needs:
-            square = self._sum_squares(outcomes, combined)
+        if not self.needs:
+            return Tally(weight, prediction, outcome)
+        square = self._sum_squares(outcomes, combined) if "square" in self.needs else _NONE
         complement = self.complement if weights is None else self._complement(combined)
         return Tally(weight, prediction, outcome, self._weight2(weight, combined), square, complement)
 
@@ -224,9 +234,7 @@ class TallyPlan:
         columns = self.predictions.components.T
         first = 1 if self.n_classes == 2 else 0
         residual = [self._sum(((outcomes == first + k) - column) * combined) for k, column in enumerate(columns)]
-        square = np.empty(0)
-        if "square" in self.needs:
-            square = self._sum(self._squares(outcomes) * combined**2)
+        square = self._sum(self._squares(outcomes) * combined**2) if "square" in self.needs else _NONE
         return Tally(
             self.fixed.weight,
             self.prediction,
@@ -244,13 +252,13 @@ class TallyPlan:
     def _weight2(self, weight: Floats, weights: Array | None) -> Floats:
         """Sum of squared weights of each cell, where it is needed."""
         if "weight2" not in self.needs:
-            return np.empty(0)
+            return _NONE
         return weight if weights is None else self._sum(weights**2)
 
     def _complement(self, weights: Array | None) -> Floats:
         """Sum of the first column of the predictions in each cell, where it is needed."""
         if "complement" not in self.needs:
-            return np.empty(0)
+            return _NONE
         return self._sum(_weighted(self.predictions.probabilities[:, 0], weights))
 
     def _sum_predictions(self, weights: Array | None) -> Floats:
@@ -389,8 +397,8 @@ class CellwiseEstimator(BinnedEstimator):
     def functional(self, tally: Tally) -> Floats:
         """Combine the terms; NaN without rows."""
         terms = self.terms(tally)
-        combined = terms.sum(axis=-1) if self.combine == "sum" else terms.max(axis=-1)
-        return np.where(tally.total > 0, self.link(combined), np.nan)
+        value = self.link(terms.sum(axis=-1) if self.combine == "sum" else terms.max(axis=-1))
+        return value if tally.any_rows else np.where(tally.total > 0, value, np.nan)
 
 
 class _BinnedEvaluator(Evaluator):
