@@ -18,8 +18,10 @@ from calibstat._lazy import lazy_names
 # Every public name and the module that defines it; a module is imported when one of its names is first used.
 _MODULES = {
     "base": ["Calibrator"],
-    "scaling": ["Platt", "Beta", "AugmentedBeta"],
+    "scaling": ["Platt", "Quadratic", "Beta", "AugmentedBeta"],
     "softmax": ["Temperature", "VectorScaling", "MatrixScaling", "Dirichlet"],
+    "structured": ["StructuredVectorScaling", "StructuredMatrixScaling"],
+    "ensemble": ["EnsembleTemperature"],
     "isotonic": ["Isotonic", "CenteredIsotonic", "VennAbers"],
     "binned": ["HistogramBinning", "AverageLabels", "Binned", "ScalingBinning", "BBQ"],
     "spline": ["Spline", "Smooth"],

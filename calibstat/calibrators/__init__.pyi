@@ -6,6 +6,7 @@ from calibstat.calibrators.binned import AverageLabels as AverageLabels
 from calibstat.calibrators.binned import Binned as Binned
 from calibstat.calibrators.binned import HistogramBinning as HistogramBinning
 from calibstat.calibrators.binned import ScalingBinning as ScalingBinning
+from calibstat.calibrators.ensemble import EnsembleTemperature as EnsembleTemperature
 from calibstat.calibrators.isotonic import CenteredIsotonic as CenteredIsotonic
 from calibstat.calibrators.isotonic import Isotonic as Isotonic
 from calibstat.calibrators.isotonic import VennAbers as VennAbers
@@ -14,12 +15,15 @@ from calibstat.calibrators.meta import OneVsRest as OneVsRest
 from calibstat.calibrators.scaling import AugmentedBeta as AugmentedBeta
 from calibstat.calibrators.scaling import Beta as Beta
 from calibstat.calibrators.scaling import Platt as Platt
+from calibstat.calibrators.scaling import Quadratic as Quadratic
 from calibstat.calibrators.softmax import Dirichlet as Dirichlet
 from calibstat.calibrators.softmax import MatrixScaling as MatrixScaling
 from calibstat.calibrators.softmax import Temperature as Temperature
 from calibstat.calibrators.softmax import VectorScaling as VectorScaling
 from calibstat.calibrators.spline import Smooth as Smooth
 from calibstat.calibrators.spline import Spline as Spline
+from calibstat.calibrators.structured import StructuredMatrixScaling as StructuredMatrixScaling
+from calibstat.calibrators.structured import StructuredVectorScaling as StructuredVectorScaling
 from calibstat.calibrators.trees import CalibrationTree as CalibrationTree
 from calibstat.calibrators.trees import DecisionTree as DecisionTree
 from calibstat.calibrators.trees import VariableBased as VariableBased

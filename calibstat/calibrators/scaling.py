@@ -1,4 +1,4 @@
-"""Platt and beta scaling: logistic regressions on logarithms of the probabilities."""
+"""Platt, quadratic and beta scaling: logistic regressions on logarithms of the probabilities."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from calibstat._logistic import LogisticFits, expit, fit_logistic
 from calibstat.calibrators.base import Calibrator, split_columns
 from calibstat.data.arrays import Floats, Ints
-from calibstat.data.parameters import at_least_one, true_or_false
+from calibstat.data.parameters import NotNegative, at_least_one, true_or_false
 
 _MODERATE = 20.0  # log-odds, of chances that leave curvature to the likelihood
 
@@ -159,6 +159,49 @@ def smoothed(targets: Ints, weights: Floats) -> Floats:
     events = float(weights @ targets)
     others = float(weights.sum()) - events
     return np.where(targets == 1, (events + 1) / (events + 2), 1 / (others + 2))
+
+
+@final
+class Quadratic(Calibrator):
+    """Calibrated log-odds are a + b x + c x**2 of the log-odds x (Berta et al. 2025).
+
+    The log-odds are quadratic in x wherever the scores of each class are normal, whatever their variances. Where c is
+    not 0, the map turns at one end.
+
+    Parameters
+    ----------
+    intercept, quadratic : float
+        The penalties: intercept * a**2 + quadratic * c**2 is added to the mean log loss. By default there is none.
+    smallest : float
+        Smaller probabilities count as this one, as for `Platt`.
+
+    Attributes
+    ----------
+    coef_ : (2,) floats
+        b and c.
+    intercept_ : float
+        a.
+    """
+
+    binary: ClassVar[bool] = True
+
+    def __init__(
+        self, intercept: NotNegative = 0.0, quadratic: NotNegative = 0.0, smallest: float = SMALLEST_OF_A_LINE
+    ) -> None:
+        self.intercept = intercept
+        self.quadratic = quadratic
+        self.smallest = smallest
+
+    def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
+        design, penalty = self._design(probabilities), np.diag([2 * self.intercept, 0.0, 2 * self.quadratic])
+        fits = fit_finite(design, targets.astype(np.float64), weights, probabilities[:, 1], penalty)
+        self.intercept_, self.coef_ = float(fits.coefficients[0, 0]), fits.coefficients[0, 1:]
+
+    def _design(self, probabilities: Floats) -> Floats:
+        return logits(probabilities, self.smallest)[:, None] ** np.arange(3)
+
+    def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
+        return from_log_odds(self._design(probabilities) @ [self.intercept_, *self.coef_])
 
 
 @final

@@ -84,11 +84,13 @@ def fit_softmax(
     start: Floats,
     ridge: Floats | float = 0.0,
     enough: float = 0.0,
+    offset: Floats | float = 0.0,
 ) -> Floats:
     """Return the parameters (d,) that minimise the mean cross-entropy plus ``ridge @ parameters**2``.
 
-    Targets (n, K) are the shares of the classes. Start at equal chances: at chances of 0 and 1 the gradient is zero.
-    The search ends after a step that gained at most `enough`, or if no entry of the gradient is above 1e-12.
+    Targets (n, K) are the shares of the classes; an `offset` (n, K) is added to all logits. Start at equal chances: at
+    chances of 0 and 1 the gradient is zero. The search ends after a step that gained at most `enough`, or if no entry
+    of the gradient is above 1e-12.
     """
     mass, theta, penalty = weights / weights.sum(), start, np.broadcast_to(ridge, start.shape)
 
@@ -96,7 +98,7 @@ def fit_softmax(
         chances, loss = chances_and_losses(logits, targets)
         return chances, float(mass @ loss + penalty @ theta**2)
 
-    logits = design.logits(theta)
+    logits = design.logits(theta) + offset
     chances, loss = value_of(logits, theta)
     for _ in range(100):
         gradient = design.pullback((chances - targets) * mass[:, None]) + 2 * penalty * theta

@@ -47,6 +47,11 @@ def beta_line(p, y):
     return LogisticRegression(C=np.inf).fit(beta_features(np.column_stack([1 - p, p]), 1e-6), y)
 
 
+def bend(p, y):
+    odds = logit(p)
+    return LogisticRegression(C=np.inf).fit(np.column_stack([odds, odds**2]), y)
+
+
 def steps(p, y):
     return IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(p, y)
 
@@ -54,6 +59,7 @@ def steps(p, y):
 PEERS = [
     (cal.Isotonic(), steps, "scikit-learn", 1),
     (cal.Platt(), line, "LogisticRegression", 1),
+    (cal.Quadratic(), bend, "LogisticRegression", 1.3),
     (cal.Beta(), beta_line, "LogisticRegression", 0.8),
     (cal.Temperature(), newton, "six Newton steps in numpy", 2),
 ]
@@ -106,6 +112,19 @@ def test_temperature_of_ten_classes(n, ratios):
 @pytest.mark.parametrize(("n", "goal"), [(2000, 2), (20_000, 1.3)])
 def test_ten_classes(calibrator, n, goal, ratios):
     """With the choice of the penalty, which the peer does without."""
+    y, rows = class_arrays(n, 10)
+    logs, peer = np.log(rows), LogisticRegression(max_iter=1000)
+    name = f"{named(calibrator)}().fit, n = {n:g}, K = 10; LogisticRegression"
+    ratios.at_most(name, lambda: calibrator.fit(rows, y), lambda: peer.fit(logs, y), goal, rounds=3)
+
+
+@pytest.mark.parametrize(
+    ("calibrator", "goal"),
+    [(cal.EnsembleTemperature(), 0.5), (cal.StructuredVectorScaling(), 0.5), (cal.StructuredMatrixScaling(), 1)],
+    ids=named,
+)
+@pytest.mark.parametrize("n", [2000, 20_000])
+def test_ten_classes_with_known_penalties(calibrator, goal, n, ratios):
     y, rows = class_arrays(n, 10)
     logs, peer = np.log(rows), LogisticRegression(max_iter=1000)
     name = f"{named(calibrator)}().fit, n = {n:g}, K = 10; LogisticRegression"

@@ -20,6 +20,7 @@ from calibstat.calibrators.trees import grow
 BINARY = [
     cal.Platt(),
     cal.Platt(smoothing=False),
+    cal.Quadratic(),
     cal.Beta(),
     cal.Isotonic(),
     cal.CenteredIsotonic(),
@@ -33,6 +34,10 @@ BINARY = [
 ]
 MANY = [
     cal.Temperature(),
+    cal.EnsembleTemperature(),
+    cal.EnsembleTemperature("log"),
+    cal.StructuredVectorScaling(),
+    cal.StructuredMatrixScaling(),
     cal.VectorScaling(),
     cal.MatrixScaling(),
     cal.Dirichlet(),
@@ -42,6 +47,8 @@ MANY = [
     cal.DecisionTree(),
     cal.CalibrationTree(),
 ]
+# These say no constant for all rows, or have no shift.
+SHIFTLESS = (cal.Binned, cal.BBQ, cal.VennAbers, cal.Temperature, cal.EnsembleTemperature)
 MONOTONE = [cal.Beta(), cal.Isotonic(), cal.CenteredIsotonic(), cal.VennAbers(), cal.Binned()]
 
 
@@ -84,7 +91,7 @@ def test_extreme_input_gives_probabilities(calibrator, constant):
     said = clone(calibrator).fit(p, y).predict_proba([0, 1e-320, 0.3, 0.5, 1 - 1e-16, 1])
     assert ((said >= 0) & (said <= 1)).all()
     np.testing.assert_allclose(said.sum(axis=1), 1, rtol=1e-9)
-    if constant is not None and not isinstance(calibrator, (cal.Binned, cal.BBQ, cal.VennAbers, cal.Temperature)):
+    if constant is not None and not isinstance(calibrator, SHIFTLESS):
         own = event(clone(calibrator).fit(p, y), [constant])[0]
         assert own == pytest.approx(y.mean(), abs=0.02)
 
@@ -146,7 +153,8 @@ def test_three_classes_need_one_vs_rest():
 def test_a_class_that_does_not_occur():
     rows = np.random.default_rng(4).dirichlet([1, 1, 1], 50)
     y = 2 * (np.arange(50) % 2)  # integers are positions: class 1 is known, but does not occur
-    for calibrator in (cal.Temperature(), cal.Dirichlet(), cal.DecisionTree()):
+    able = (cal.Temperature, cal.EnsembleTemperature, cal.StructuredMatrixScaling, cal.Dirichlet, cal.DecisionTree)
+    for calibrator in (each() for each in able):
         assert calibrator.fit(rows, y).classes_.tolist() == [0, 1, 2]
         assert calibrator.predict_proba(rows).shape == (50, 3)
     for calibrator in (cal.VectorScaling(), cal.MatrixScaling(), cal.OneVsRest()):

@@ -247,7 +247,17 @@ def test_binnings_agree_with_uncertainty_calibration(two):
 
 # A known truth
 
-PARAMETRIC = [cal.Platt(), cal.Beta(), cal.VectorScaling(), cal.MatrixScaling(), cal.Dirichlet(), cal.OneVsRest()]
+PARAMETRIC = [
+    cal.Platt(),
+    cal.Quadratic(),
+    cal.Beta(),
+    cal.StructuredVectorScaling(),
+    cal.StructuredMatrixScaling(),
+    cal.VectorScaling(),
+    cal.MatrixScaling(),
+    cal.Dirichlet(),
+    cal.OneVsRest(),
+]
 SMOOTH = [cal.Spline(), cal.Smooth()]
 STEPS = [
     cal.Isotonic(),

@@ -33,6 +33,9 @@ SETS = {
 }
 DEFAULTS = {
     cal.Temperature: lambda k: 1,
+    cal.EnsembleTemperature: lambda k: 3,
+    cal.StructuredVectorScaling: lambda k: 2 * k - 1,
+    cal.StructuredMatrixScaling: lambda k: k * k - 1,
     cal.VectorScaling: lambda k: 2 * k - 1,
     cal.MatrixScaling: lambda k: k * k - 1,
     cal.Dirichlet: lambda k: k * k - 1,
@@ -59,7 +62,9 @@ def loss(P, y):
 
 
 @pytest.mark.parametrize(
-    "kind", slow_but([cal.Temperature, cal.VectorScaling, cal.Dirichlet], DEFAULTS), ids=lambda kind: kind.__name__
+    "kind",
+    slow_but([cal.Temperature, cal.StructuredMatrixScaling, cal.VectorScaling, cal.Dirichlet], DEFAULTS),
+    ids=lambda kind: kind.__name__,
 )
 @pytest.mark.parametrize("n", slow_but([200], SIZES))
 def test_a_default_does_no_harm(predicted, kind, n):

@@ -49,7 +49,12 @@ class Rate:
 
 PARAMETRIC = [
     Rate(cal.Temperature(), lambda k: 1),
+    Rate(cal.EnsembleTemperature(), lambda k: 3),
+    Rate(cal.EnsembleTemperature("log"), lambda k: 3),
+    Rate(cal.StructuredVectorScaling(), lambda k: 2 * k - 1),
+    Rate(cal.StructuredMatrixScaling(), lambda k: k * k - 1),
     Rate(cal.Platt(), lambda k: 2),
+    Rate(cal.Quadratic(), lambda k: 3),
     Rate(cal.Beta(), lambda k: 3),
     Rate(cal.AugmentedBeta(), lambda k: 5),
     Rate(cal.Spline(), lambda k: 2),  # what bends is paid for by rows left out

@@ -27,6 +27,7 @@ from suites import slow, slow_but
 BINARY = [
     cal.Platt(),
     cal.Platt(smoothing=False),
+    cal.Quadratic(),
     cal.Beta(),
     cal.Isotonic(),
     cal.CenteredIsotonic(),
@@ -41,6 +42,9 @@ BINARY = [
 ]
 ANY = [
     cal.Temperature(),
+    cal.EnsembleTemperature(),
+    cal.StructuredVectorScaling(),
+    cal.StructuredMatrixScaling(),
     cal.VectorScaling(),
     cal.MatrixScaling(),
     cal.Dirichlet(),
@@ -110,6 +114,7 @@ def without_trees(calibrator) -> bool:
 
 # These fit as others do that are checked by default: as Dirichlet, as Spline, or as their own defaults.
 ALIKE = [
+    cal.StructuredVectorScaling(),
     cal.VectorScaling(),
     cal.MatrixScaling(),
     cal.Smooth(),
