@@ -139,7 +139,7 @@ class AlikeRows:
 
     def variance_of_mean(self, pull: Floats) -> float:
         """Return the part within groups of the variance of the mean over rows of pull (G, m) times predictions."""
-        spread = np.einsum("gi,gij,gj->g", pull, self.covariance, pull)
+        spread = np.maximum(np.einsum("gi,gij,gj->g", pull, self.covariance, pull), 0)  # but for rounding
         return float(self.rows @ spread) / float(self.rows.sum()) ** 2
 
     @cached_property

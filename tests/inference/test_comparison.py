@@ -278,3 +278,12 @@ def test_a_refusal_for_small_cells_names_what_was_asked_for_and_what_can_be_done
         cs.comparison_test(first, second, cs.DebiasedL2(), rng=0)
     assert advice in str(refusal.value)
     assert not any(word in str(refusal.value) for word in ("LargeCells", "EqualMass(1)"))
+
+
+def test_models_that_differ_by_rounding_alone_are_not_told_apart():
+    """The noise of their difference has a variance of zero, which rounding must not make negative."""
+    for seed in range(5):
+        a, b = pair(4000, seed, first=lambda p: p**1.5, second=lambda p: p**1.5 * (1 + 4e-16))
+        result = comparison_test(a, b, L2, n_resamples=199, rng=0)
+        assert result.standard_error < 1e-9
+        assert result.pvalue == 1
