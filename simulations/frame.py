@@ -1,23 +1,38 @@
-"""What every study has in common: a size, an engine, a store for each sweep, a text and a figure."""
+"""What every study has in common: a plan that is printed first, parts that are computed and kept, a text, a figure.
+
+A study is a file of this folder with one subclass of `Study`. Its parts are sweeps, or `Repeats` of a function of its
+own. Text and figure are made from the stored datasets alone, so that a finished study is shown again without running.
+"""
 
 from __future__ import annotations
 
+import platform
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Protocol, TypeAlias
 
+import dask
 import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
 
-from calibstat import Sample, Sweep
+from calibstat import Sweep
 from calibstat._files import written_whole
+from calibstat.sweeps.schedule import connected
 
 SEED = 20260101
+Datasets: TypeAlias = Mapping[str, xr.Dataset]
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How long a study takes: "quick" (seconds), "usual" (a minute or a few), "full" (as long as the papers)."""
+    """How long a study takes: "quick" (less than a minute), "usual" (minutes), "full" (as long as the papers)."""
 
     name: str = "usual"
 
@@ -27,52 +42,141 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Simulation:
-    """A study.
+class Plan:
+    """What a study asks, and how: the five points of Morris, White & Crowther (2019)."""
+
+    aim: str
+    mechanisms: str
+    estimands: str
+    methods: str
+    performance: str
+
+    def __str__(self) -> str:
+        heads = ("Aim", "Data-generating mechanisms", "Estimands", "Methods", "Performance")
+        points = (self.aim, self.mechanisms, self.estimands, self.methods, self.performance)
+        return "\n".join(f"{head}: {point}" for head, point in zip(heads, points, strict=True))
+
+
+class Part(Protocol):
+    """A dataset that is computed and kept: a `Sweep`, or `Repeats`."""
+
+    def run(self, client: Any, store: Path) -> xr.Dataset:
+        """Compute what is not in the store, on a client as `Sweep.run` takes it."""
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """A function that returns a dataset, repeated, each time with a random stream of its own, and kept as NetCDF.
 
     Parameters
     ----------
-    sweeps : callable
-        Takes a `Scale` and a sample of predictions or None; returns sweeps by name.
-    tell : callable
-        Takes the datasets by name; returns a text.
-    draw : callable
-        Takes the datasets by name; returns a figure.
+    once : callable
+        Takes a Generator. Its repr is the design, so that a stored file of another design is refused: a frozen
+        dataclass whose fields are all that decides its numbers.
+    n_repeats : int
+    seed : int
     """
 
-    sweeps: Callable[[Scale, Sample | None], Mapping[str, Sweep]]
-    tell: Callable[[Mapping[str, Any]], str]
-    draw: Callable[[Mapping[str, Any]], Any]
+    once: Callable[[np.random.Generator], xr.Dataset]
+    n_repeats: int = 1
+    seed: int = SEED
+
+    def run(self, client: Any, store: Path) -> xr.Dataset:
+        """Return the repeats along a dimension "repeat"; without a client they are computed one after the other."""
+        if store.exists():
+            found = _read(store)
+            if found.attrs["design"] != repr(self):
+                raise ValueError(
+                    f"{store} holds another study: {found.attrs['design']}, but {self!r} is asked for. It is left as "
+                    "it is; name another folder by --out, or delete it."
+                )
+            return found
+        streams = np.random.SeedSequence(self.seed).spawn(self.n_repeats)
+        tasks = [dask.delayed(_in_stream, pure=False)(self.once, stream) for stream in streams]
+        with connected(client) as workers:
+            values = dask.compute(*tasks, scheduler="synchronous" if workers is None else workers)
+        found = xr.concat(values, "repeat").assign_attrs(_provenance(self))
+        with written_whole(store) as place:
+            found.to_netcdf(place, engine="scipy")
+        return found
 
 
-def run(
-    name: str, study: Simulation, scale: Scale, folder: Path, client: Any = None, sample: Sample | None = None
-) -> str:
-    """Run a study; an interrupted one goes on where it was.
+def _in_stream(once: Callable[[np.random.Generator], xr.Dataset], stream: np.random.SeedSequence) -> xr.Dataset:
+    return once(np.random.default_rng(stream))
 
-    Parameters
-    ----------
-    name : str
-    study : Simulation
-    scale : Scale
-    folder : Path
-        Gets a Zarr store for each sweep, and the figure.
-    client : distributed.Client, str or None
-    sample : Sample, optional
-        Predictions to study beside the synthetic ones.
 
-    Returns
-    -------
-    text : str
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    stem = f"{name}_{scale.name}"
-    found = {
-        part: sweep.run(client, folder / f"{stem}_{part}.zarr").load()
-        for part, sweep in study.sweeps(scale, sample).items()
+def _provenance(part: Repeats) -> dict[str, str]:
+    libraries = ("numpy", "scipy", "scikit-learn", "xarray")
+    return {
+        "design": repr(part),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": f"python {platform.python_version()}, calibstat {version('calibstat')}, "
+        + ", ".join(f"{name} {version(name)}" for name in libraries),
     }
-    figure = study.draw(found)
-    with written_whole(folder / f"{stem}.png") as place:
-        figure.savefig(place, dpi=150)
-    plt.close(figure)
-    return study.tell(found)
+
+
+def _read(store: Path) -> xr.Dataset:
+    if store.suffix == ".zarr":
+        return xr.open_zarr(store).load()
+    with xr.open_dataset(store, engine="scipy") as found:
+        return found.load()
+
+
+def option(metavar: str, help: str, **kind: Any) -> Any:  # noqa: A002 (as argparse has it)
+    """Declare an option of a study: a field of it, and ``--name METAVAR`` on the command line."""
+    return field(default=None, metadata={"metavar": metavar, "help": help, **kind})
+
+
+@dataclass(frozen=True)
+class Study(ABC):
+    """A study; the fields of a subclass are its own options."""
+
+    plan: ClassVar[Plan]
+
+    @abstractmethod
+    def parts(self, scale: Scale) -> Mapping[str, Part]:
+        """Return what is computed, by name."""
+
+    @staticmethod
+    @abstractmethod
+    def text(found: Datasets) -> str:
+        """Return the answer in a sentence or two, then the numbers, from the datasets alone."""
+
+    @staticmethod
+    @abstractmethod
+    def figure(found: Datasets) -> Figure:
+        """Draw the datasets."""
+
+    def run(self, scale: Scale, folder: Path, client: Any = None) -> Datasets:
+        """Compute the parts that are not in the folder, each as `Sweep.run` does, and leave text and figure there."""
+        folder.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            _text_in(folder).unlink()
+        parts = self.parts(scale)
+        found = {name: part.run(client, folder / _file_of(name, part)).load() for name, part in parts.items()}
+        self._write(found, folder)
+        return found
+
+    def show(self, folder: Path) -> Datasets:
+        """Read what a finished run left in the folder, and make text and figure again."""
+        if not _text_in(folder).exists():
+            raise ValueError(f"{folder} holds no finished study: run it without --show.")
+        found = {store.stem: _read(store) for store in sorted(folder.iterdir()) if store.suffix in (".nc", ".zarr")}
+        self._write(found, folder)
+        return found
+
+    def _write(self, found: Datasets, folder: Path) -> None:
+        figure = self.figure(found)
+        with written_whole(folder / "figure.png") as place:
+            figure.savefig(place, dpi=150)
+        plt.close(figure)
+        with written_whole(_text_in(folder)) as place:
+            place.write_text(f"{self.plan}\n\n{self.text(found)}\n", encoding="utf-8")
+
+
+def _file_of(name: str, part: Part) -> str:
+    return f"{name}.zarr" if isinstance(part, Sweep) else f"{name}.nc"
+
+
+def _text_in(folder: Path) -> Path:
+    return folder / "study.txt"

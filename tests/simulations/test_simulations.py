@@ -1,18 +1,14 @@
-"""The studies run by name and meet what is known."""
+"""The studies meet what is known."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-import xarray as xr
 
 import calibstat as cs
-from calibstat import _compiled
 from calibstat.sweeps.sweep import Sweep
 from simulations import gaussian_mixture, null_size, plugin_vs_debiased
-from simulations.__main__ import main
 from simulations.frame import Scale
-from suites import slow_but
 
 QUICK = Scale("quick")
 
@@ -34,7 +30,7 @@ LIMITS = {5: 0.55307563, 10: 0.55835667, 50: 0.56374929, 100: 0.56374929}
 
 @pytest.fixture(scope="module")
 def mixture():
-    return gaussian_mixture.sweeps(QUICK)["estimates"].run(progress=False)
+    return gaussian_mixture.GaussianMixtureStudy().parts(QUICK)["estimates"].run(progress=False)
 
 
 def test_means_and_standard_deviations_on_the_gaussian_mixture(mixture):
@@ -81,7 +77,9 @@ def test_limits_of_vaicenavicius_2019_theorem_2(mixture):
 
 
 def test_debiasing_lowers_the_mean_squared_error_and_flattens_the_curve():
-    found = {name: sweep.run(progress=False) for name, sweep in plugin_vs_debiased.sweeps(QUICK).items()}
+    found = {
+        name: sweep.run(progress=False) for name, sweep in plugin_vs_debiased.PluginVsDebiased().parts(QUICK).items()
+    }
     mse, error = plugin_vs_debiased.mean_squared_error(found["n"])
     many = mse.sel(n_bins=plugin_vs_debiased.MANY, model="slightly off")
     gain = many.sel(estimator="plug-in") - many.sel(estimator="debiased")
@@ -103,43 +101,12 @@ def test_a_predictions_file_is_a_population(tmp_path):
         assert model.limit(estimator).value == pytest.approx(estimator(sample), rel=1e-9)
 
 
-def test_every_test_that_can_be_made_is_there():
-    found = null_size.tests()
-    assert {"ECE", "RMSCE", "SquaredCE", "DebiasedCE", "DebiasedL2", "PDE", "MaximumMiscalibration"} <= set(found)
-    assert all(isinstance(estimator, cs.Estimator) for estimator, _ in found.values())
-    assert not _compiled._setting.on  # only estimators are made: nothing else that is public is called
-
-
-@pytest.mark.slow
-def test_sizes_of_core_tests_are_not_above_the_level():
-    null = cs.Consistency(null_size.N_RESAMPLES)
-    core = {kind.__name__: (kind(cs.EqualMass(10)), null) for kind in (cs.ECE, cs.DebiasedL2, cs.PDE)}
-    sweep = Sweep(null_size.MODELS, n=[50], tests=core, n_repeats=250, rng=1)
-    rates = (sweep.run(progress=False)["pvalue"] <= 0.05 + 1e-12).mean("repeat")
-    assert (rates < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 250)).all()
-    assert (rates.sel(model="Gaussian mixture") > 0).all()
-
-
-@pytest.mark.parametrize("name", slow_but(["gaussian_mixture"], ["gaussian_mixture", "plugin_vs_debiased"]))
-def test_studies_run_by_name_and_go_on_where_they_were(name, tmp_path, capsys):
-    assert main([name, "--quick", "--out", str(tmp_path)]) == 0
-    first = capsys.readouterr()
-    stores = sorted(tmp_path.glob(f"{name}_quick_*.zarr"))
-    assert stores
-    assert "design" in xr.open_zarr(stores[0]).attrs
-    assert (tmp_path / f"{name}_quick.png").read_bytes().startswith(b"\x89PNG")
-    written = times_of_chunks(tmp_path)
-    assert written
-    assert main([name, "--quick", "--out", str(tmp_path)]) == 0
-    assert times_of_chunks(tmp_path) == written  # nothing was computed again
-    assert capsys.readouterr().out == first.out
-
-
-def times_of_chunks(folder):
-    """When each chunk of values was written."""
-    return {path: path.stat().st_mtime_ns for path in folder.glob("*.zarr/estimate/**/*") if path.is_file()}
-
-
-def test_mistakes_are_one_line(tmp_path, capsys):
-    assert main(["plugin_vs_debiased", "--quick", "--out", str(tmp_path), "--predictions", "nothing.csv"]) == 2
-    assert capsys.readouterr().err == "simulations: error: --predictions needs --label and --probs\n"
+def test_the_view_of_the_evidence_finds_a_broken_promise(tmp_path):
+    head = "world,n,subject,method,runs,count,at_most,at_least,seed\n"
+    (tmp_path / "size.csv").write_text(head + "u,100,ECE,good,1000,59,0.05,nan,1\nu,100,ECE,bad,1000,90,0.05,nan,1\n")
+    (tmp_path / "coverage.csv").write_text(head + "u,100,ECE,default,200,170,nan,0.95,1\n")
+    (tmp_path / "omnibus.csv").write_text(head + '"u, Identity()",500,panel,omnibus,1000,49,0.05,nan,1\n')
+    study = null_size.NullSize(evidence=str(tmp_path))
+    found = study.run(QUICK, tmp_path / "kept")
+    assert study.text(found).startswith("Of 4 promised sizes and coverages 2 are broken")
+    assert "size 1 of 2, coverage 1 of 1, omnibus 0 of 1" in study.text(found)

@@ -1,0 +1,97 @@
+"""Studies run by name, go on where they were, and are shown again from what they stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import xarray as xr
+from distributed import Client
+
+from simulations.__main__ import STUDIES, main
+from simulations.frame import Repeats, Study
+from suites import slow_but
+
+QUICKEST = ["gaussian_mixture", "null_size"]
+
+
+@pytest.mark.parametrize("name", slow_but(QUICKEST, STUDIES))
+def test_studies_run_by_name_and_go_on_where_they_were(name, tmp_path, capsys):
+    assert main([name, "--quick", "--out", str(tmp_path)]) == 0
+    first = capsys.readouterr().out
+    folder = tmp_path / name / "quick"
+    stores = [path for path in folder.iterdir() if path.suffix in (".zarr", ".nc")]
+    assert stores
+    for store in stores:
+        opened = xr.open_zarr(store) if store.suffix == ".zarr" else xr.open_dataset(store, engine="scipy")
+        assert {"design", "created", "versions"} <= set(opened.attrs)
+        opened.close()
+    assert (folder / "figure.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "study.txt").read_text(encoding="utf-8") == first
+    written = times_of_values(folder)
+    assert written
+    assert main([name, "--quick", "--out", str(tmp_path)]) == 0
+    assert times_of_values(folder) == written  # nothing was computed again
+    assert capsys.readouterr().out == first
+
+
+def times_of_values(folder):
+    """When each file of values was written."""
+    chunks = [*folder.glob("*.zarr/estimate/**/*"), *folder.glob("*.zarr/pvalue/**/*"), *folder.glob("*.nc")]
+    return {path: path.stat().st_mtime_ns for path in chunks if path.is_file()}
+
+
+def test_a_finished_study_is_shown_without_running(tmp_path, capsys, monkeypatch):
+    where = ["gaussian_mixture", "--quick", "--out", str(tmp_path)]
+    assert main([*where, "--show"]) == 2
+    assert "holds no finished study: run it without --show" in capsys.readouterr().err
+    main(where)
+    first = capsys.readouterr().out
+    picture = tmp_path / "gaussian_mixture" / "quick" / "figure.png"
+    picture.unlink()
+    monkeypatch.setattr(STUDIES["gaussian_mixture"], "parts", None)  # whoever runs it, fails
+    assert main([*where, "--show"]) == 0
+    assert capsys.readouterr().out == first
+    assert picture.exists()
+
+
+@pytest.mark.parametrize("kind", STUDIES.values())
+def test_every_study_says_all_five_points_of_its_plan(kind):
+    assert issubclass(kind, Study)
+    said = [line.split(": ")[0] for line in str(kind.plan).splitlines()]
+    assert said == ["Aim", "Data-generating mechanisms", "Estimands", "Methods", "Performance"]
+
+
+def test_mistakes_are_one_line(tmp_path, capsys):
+    assert main(["plugin_vs_debiased", "--quick", "--out", str(tmp_path), "--predictions", "nothing.csv"]) == 2
+    assert capsys.readouterr().err == "simulations: error: --predictions needs --label and --probs\n"
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Some uniform numbers."""
+
+    n: int
+
+    def __call__(self, rng):
+        return xr.Dataset({"value": ("row", rng.random(self.n)), "name": ("row", ["é"] * self.n)})
+
+
+def test_repeats_are_kept_and_another_design_is_refused(tmp_path):
+    store = tmp_path / "part.nc"
+    found = Repeats(Uniform(3), 4).run(None, store)
+    assert dict(found.sizes) == {"repeat": 4, "row": 3}
+    assert len(np.unique(found["value"])) == 12
+    again = Repeats(Uniform(3), 4).run(None, store)
+    xr.testing.assert_identical(again.load(), found)
+    for other in (Repeats(Uniform(2), 4), Repeats(Uniform(3), 5), Repeats(Uniform(3), 4, seed=1)):
+        with pytest.raises(ValueError, match="holds another study"):
+            other.run(None, store)
+
+
+def test_fewer_repeats_are_the_first_of_more_on_a_cluster_too(tmp_path):
+    few = Repeats(Uniform(3), 2).run(None, tmp_path / "few.nc")
+    with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+        more = Repeats(Uniform(3), 5).run(client, tmp_path / "more.nc")
+    assert np.array_equal(more["value"][:2], few["value"])
