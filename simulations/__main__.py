@@ -1,34 +1,42 @@
-"""``python -m simulations NAME [--quick | --full] [--scheduler ADDRESS]``."""
+"""``python -m simulations NAME [--quick | --full] [--show] [--scheduler ADDRESS | --workers N]``."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 
 import matplotlib as mpl
 
-from calibstat import Sample
-from simulations import gaussian_mixture, null_size, plugin_vs_debiased
-from simulations.frame import Scale, run
+from simulations.choosing_a_calibrator import ChoosingACalibrator
+from simulations.frame import Scale, Study
+from simulations.gaussian_mixture import GaussianMixtureStudy
+from simulations.null_size import NullSize
+from simulations.plugin_vs_debiased import PluginVsDebiased
 
-STUDIES = {
-    "gaussian_mixture": gaussian_mixture.STUDY,
-    "plugin_vs_debiased": plugin_vs_debiased.STUDY,
-    "null_size": null_size.STUDY,
+STUDIES: dict[str, type[Study]] = {
+    "choosing_a_calibrator": ChoosingACalibrator,
+    "gaussian_mixture": GaussianMixtureStudy,
+    "plugin_vs_debiased": PluginVsDebiased,
+    "null_size": NullSize,
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a study and print what it found."""
+    """Run a study, or read it, and print its plan and what it found."""
     arguments = _parser().parse_args(argv)
     mpl.use("Agg")
+    kind = STUDIES[arguments.study]
+    scale = Scale("quick" if arguments.quick else "full" if arguments.full else "usual")
+    folder = Path(arguments.out) / arguments.study / scale.name
     try:
-        sample = _sample(arguments)
-        scale = Scale("quick" if arguments.quick else "full" if arguments.full else "usual")
-        study = STUDIES[arguments.study]
-        print(run(arguments.study, study, scale, Path(arguments.out), arguments.scheduler, sample))
+        study = kind(**{each.name: getattr(arguments, each.name) for each in fields(kind)})
+        print(study.plan, end="\n\n", flush=True)
+        client = arguments.workers or arguments.scheduler
+        found = study.show(folder) if arguments.show else study.run(scale, folder, client)
+        print(study.text(found))
     except (ValueError, OSError) as error:
         print(f"simulations: error: {error}", file=sys.stderr)
         return 2
@@ -37,25 +45,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m simulations", description="Simulation studies, by name.")
-    parser.add_argument("study", choices=STUDIES)
-    length = parser.add_mutually_exclusive_group()
-    length.add_argument("--quick", action="store_true", help="a few seconds")
-    length.add_argument("--full", action="store_true", help="as many repeats as in the papers")
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster: tcp://host:8786 (default: threads)")
-    parser.add_argument("--out", default="simulated", metavar="DIR", help="stores and figures (default: simulated)")
-    parser.add_argument("--predictions", metavar="FILE", help="plugin_vs_debiased: predictions to resample, too")
-    parser.add_argument("--label", metavar="COL", help="the column of what happened in that file")
-    parser.add_argument("--probs", action="append", metavar="COL", help="its columns of probabilities: 'prob_*'")
+    studies = parser.add_subparsers(dest="study", required=True, metavar="NAME")
+    for name, kind in STUDIES.items():
+        own = studies.add_parser(name, help=kind.plan.aim, description=str(kind.plan))
+        for each in fields(kind):
+            own.add_argument(f"--{each.name}", **each.metadata)
+        _add_common_options(own)
     return parser
 
 
-def _sample(arguments: argparse.Namespace) -> Sample | None:
-    if arguments.predictions is None:
-        return None
-    if arguments.label is None or arguments.probs is None:
-        raise ValueError("--predictions needs --label and --probs")
-    probs = arguments.probs if len(arguments.probs) > 1 else arguments.probs[0]
-    return Sample.read(arguments.predictions, y_true=arguments.label, y_prob=probs)
+def _add_common_options(parser: argparse.ArgumentParser) -> None:
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--quick", action="store_true", help="less than a minute")
+    length.add_argument("--full", action="store_true", help="as many repeats as in the papers")
+    parser.add_argument("--show", action="store_true", help="show a finished study again, without running it")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--scheduler", metavar="ADDRESS", help="compute on a Dask cluster: tcp://host:8786")
+    where.add_argument("--workers", type=int, metavar="N", help="compute in N processes of this machine")
+    parser.add_argument("--out", default="simulated", metavar="DIR", help="datasets, texts, figures (simulated)")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,298 @@
+"""Which rule picks the calibrator that is truly better: raw ECE, debiased error, p-values, or a test of the difference?
+
+Calibrators are fitted on 500 rows of a world with known truth, so that the true error of every fitted map is known, and
+judged on test rows. A file in CalArena's layout adds real predictions, without a truth: there the study tells how often
+raw ECE prefers the one that the test finds to be worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any, final
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+import calibstat as cs
+from calibstat import calibrators
+from calibstat.generators import BetaPredictions, FinitePredictions, Identity, LogitShift, Slope, SyntheticModel, Wiggle
+from simulations import calarena
+from simulations.frame import SEED, Datasets, Plan, Repeats, Scale, Study, option
+
+FITTED_ROWS, N_BINS, N_RESAMPLES, LEVEL = 500, 15, 199, 0.05
+UNCALIBRATED = "uncalibrated"
+WORLDS: dict[str, SyntheticModel] = {
+    "overconfident": BetaPredictions(1, 1, Slope(0.6)),
+    "wavy": BetaPredictions(1, 1, Wiggle(2, 0.1)),
+    "rare": BetaPredictions(0.5, 6, LogitShift(0.5)),
+    "calibrated": BetaPredictions(1, 1, Identity()),
+}
+SQUARED = cs.DebiasedL2(cs.EqualMass(N_BINS))
+# Of two calibrators a rule picks the one with the smaller value.
+RULES: dict[str, cs.Estimator] = {
+    "raw ECE, equal width": cs.ECE(cs.EqualWidth(N_BINS)),
+    "raw ECE, equal mass": cs.ECE(cs.EqualMass(N_BINS)),
+    "debiased error": SQUARED,
+    "Brier score": cs.BrierScore(),
+}
+BY_PVALUE = "largest p-value"
+TEST = "test of the difference"
+
+
+def for_two_classes() -> dict[str, calibrators.Calibrator]:
+    """Return the calibrators that are fitted."""
+    return {
+        "Platt": calibrators.Platt(),
+        "temperature": calibrators.Temperature(),
+        "beta": calibrators.Beta(),
+        "isotonic": calibrators.Isotonic(),
+        "histogram": calibrators.HistogramBinning(cs.EqualMass(N_BINS)),
+        "scaling-binning": calibrators.ScalingBinning(),
+        "spline": calibrators.Spline(),
+    }
+
+
+def for_many_classes() -> dict[str, calibrators.Calibrator]:
+    """Return the calibrators that are fitted to more than two classes."""
+    return {
+        "temperature": calibrators.Temperature(),
+        "vector scaling": calibrators.VectorScaling(),
+        "Dirichlet": calibrators.Dirichlet(),
+        "isotonic": calibrators.OneVsRest(calibrators.Isotonic()),
+        "histogram": calibrators.OneVsRest(calibrators.HistogramBinning(cs.EqualMass(N_BINS))),
+    }
+
+
+def judge(samples: Mapping[str, cs.Sample], rng: np.random.Generator, lens: cs.Lens | None = None) -> xr.Dataset:
+    """Return what each rule says of each calibrator, and p-values of the differences of each two, on the same rows.
+
+    The p-value stands at (better, worse), as the rows have it; the other way round there is NaN.
+    """
+    lens = cs.Canonical() if lens is None else lens
+    values = [[(lens | rule)(sample) for sample in samples.values()] for rule in RULES.values()]
+    null = cs.Consistency(N_RESAMPLES)
+    by_mass = lens | RULES["raw ECE, equal mass"]
+    pvalues = [cs.calibration_test(sample, by_mass, null=null, rng=rng).pvalue for sample in samples.values()]
+    compared = cs.compare_models(dict(samples), lens | SQUARED, n_resamples=N_RESAMPLES, rng=rng)
+    names, table = list(samples), np.full((len(samples), len(samples)), np.nan)
+    for pair in compared.pairs:
+        first, second = names.index(pair.first), names.index(pair.second)
+        better = (first, second) if pair.difference < 0 else (second, first)
+        table[better] = pair.pvalue
+    return xr.Dataset(
+        {
+            # A rule picks the smaller value; of p-values the larger, so that they are stored with a minus.
+            "value": (("rule", "calibrator"), [*values, [-pvalue for pvalue in pvalues]]),
+            "pvalue": (("calibrator", "other"), table),
+        },
+        {"rule": [*RULES, BY_PVALUE], "calibrator": names, "other": names},
+    )
+
+
+@dataclass(frozen=True)
+class FitAndJudge:
+    """Fit all calibrators on one set of rows, and judge them on test rows, of which fewer are the first of more.
+
+    Parameters
+    ----------
+    world : SyntheticModel
+    n : sequence of int
+        Test rows.
+    """
+
+    world: SyntheticModel
+    n: tuple[int, ...]
+
+    def __call__(self, rng: np.random.Generator) -> xr.Dataset:
+        """Return the true errors of the fitted maps, and what each rule says."""
+        fit, test = self.world.sample(FITTED_ROWS, rng), self.world.sample(max(self.n), rng)
+        maps = {name: each.fit(fit.predictions.event, fit.outcomes) for name, each in for_two_classes().items()}
+        truths = [true_errors(self.world, None), *(true_errors(self.world, each) for each in maps.values())]
+        samples = {UNCALIBRATED: test} | {
+            name: cs.Sample(test.outcomes, each.predict_proba(test.predictions.event)[:, 1])
+            for name, each in maps.items()
+        }
+        judged = [judge({name: each.take(np.arange(n)) for name, each in samples.items()}, rng) for n in self.n]
+        found = xr.concat(judged, "n").assign_coords(n=list(self.n))
+        found["true_ece"] = "calibrator", [ece for ece, _ in truths]
+        found["true_squared"] = "calibrator", [squared for _, squared in truths]
+        return found
+
+
+def true_errors(world: SyntheticModel, fitted: Any, n_nodes: int = 4000) -> tuple[float, float]:
+    """Return the expected error and the mean squared error of a fitted map on a world.
+
+    The rows of the world are listed by quantiles of its predictions; those that the map makes equal are pooled.
+    """
+    nodes = world.quantiles((np.arange(n_nodes) + 0.5) / n_nodes)
+    predicted = nodes.predictions.event
+    if fitted is not None:
+        predicted = fitted.predict_proba(predicted)[:, 1]
+    model = FinitePredictions(predicted, nodes.chances[:, 1])
+    return float(model.truth(cs.ECE())), float(model.truth(SQUARED))
+
+
+@dataclass(frozen=True)
+class JudgeAFile:
+    """Fit and judge calibrators on the predictions of every model of a file in CalArena's layout."""
+
+    path: str
+
+    def __call__(self, rng: np.random.Generator) -> xr.Dataset:
+        """Return what each rule says, along a dimension "model"; calibrators that a model does not have are NaN."""
+        found, names = [], []
+        for each in calarena.read(self.path):
+            two = each.test_probabilities.shape[1] == 2
+            candidates = for_two_classes() if two else for_many_classes()
+            asked = {UNCALIBRATED: each.test_probabilities}
+            for name, calibrator in candidates.items():
+                given = each.fit_probabilities[:, 1] if two else each.fit_probabilities
+                fitted = calibrator.fit(given, each.fit_labels)
+                asked[name] = fitted.predict_proba(each.test_probabilities[:, 1] if two else each.test_probabilities)
+            samples = {name: cs.Sample(each.test_labels, rows) for name, rows in asked.items()}
+            found.append(judge(samples, rng, None if two else cs.TopLabel()))
+            names.append(f"{each.dataset}/{each.model}")
+        return xr.concat(found, "model", join="outer").assign_coords(model=names)
+
+
+@final
+@dataclass(frozen=True)
+class ChoosingACalibrator(Study):
+    """How often each rule picks the worse calibrator."""
+
+    calarena: str | None = option("FILE", "an HDF5 file in CalArena's layout: real predictions, too")
+
+    plan = Plan(
+        aim="whether choosing calibrators by tests is better than choosing them by raw ECE",
+        mechanisms=f"uniform or rare scores whose log-odds are too large, wavy, shifted or right; calibrators fitted "
+        f"on {FITTED_ROWS} rows, compared on test rows; with --calarena predictions of real models",
+        estimands="which of two fitted maps has the smaller true squared calibration error, and by how much; pairs "
+        "that the true ECE orders otherwise are left out, so that no rule is judged by another one's error",
+        methods=f"the smaller raw ECE ({N_BINS} bins), debiased squared error or Brier score; the larger p-value of "
+        f"the test of each by itself; the test of the difference at {LEVEL:.0%}, which may name neither",
+        performance="shares of pairs where a rule names the worse; excess of the true squared error of the calibrator "
+        "that a rule puts first over that of the best",
+    )
+
+    def parts(self, scale: Scale) -> dict[str, Repeats]:
+        """Judge on every world."""
+        n = scale.pick((500, 4000), (500, 1000, 2000, 4000), (500, 1000, 2000, 4000, 16_000))
+        repeats = scale.pick(8, 25, 250)
+        found = {
+            name: Repeats(FitAndJudge(world, n), repeats, SEED + number)
+            for number, (name, world) in enumerate(WORLDS.items())
+        }
+        return found if self.calarena is None else found | {"calarena": Repeats(JudgeAFile(self.calarena))}
+
+    @staticmethod
+    def text(found: Datasets) -> str:
+        """Say how often each rule is wrong, for every number of test rows and in every world."""
+        worlds = {name: found[name] for name in WORLDS}
+        counts = {name: count(each) for name, each in worlds.items()}
+        total = sum(counts.values())
+        raw, tested = total.sel(rule="raw ECE, equal width"), total.sel(rule=TEST)
+        most = int(total["n"].max())
+        lines = [
+            f"Raw ECE names the worse calibrator in {share(raw, 'wrong')} of pairs over all numbers of test rows, and "
+            f"in {share(raw.sel(n=most), 'wrong')} with {most} of them. The test of the difference names a winner in "
+            f"{share(tested, 'named')} of pairs ({share(tested.sel(n=most), 'named')}), and the worse one in "
+            f"{share(tested, 'wrong')} ({share(tested.sel(n=most), 'wrong')}).",
+        ]
+        left_out = sum(int(each["left_out"].sum()) for each in counts.values())
+        lines += [
+            "",
+            f"pairs: {int(total['pairs'].isel(rule=0).sum())}; left out, because the true ECE and the true "
+            f"squared error disagree: {left_out}",
+        ]
+        for name, each in {"all worlds": total, **counts}.items():
+            lines += ["", f"{name}: share of pairs where the rule names the worse of two calibrators, %", _head(each)]
+            for rule in each["rule"].values:
+                own = each.sel(rule=rule)
+                lines.append(_row(rule, 100 * own["wrong"] / own["pairs"], ".1f"))
+                if (own["named"] < own["pairs"]).any():
+                    lines.append(_row("  names one in", 100 * own["named"] / own["pairs"], ".1f"))
+        lines += ["", "excess of the true squared error of the calibrator that is put first, times 10 000"]
+        for name, each in worlds.items():
+            excess = 1e4 * excess_of_the_first(each).mean("repeat")
+            lines += ["", f"{name:26}{_head(excess)[26:]}"]
+            lines += [_row(rule, excess.sel(rule=rule), ".2f") for rule in excess["rule"].values]
+        return "\n".join(lines + (_of_a_file(found["calarena"]) if "calarena" in found else []))
+
+    @staticmethod
+    def figure(found: Datasets) -> Figure:
+        """Draw the shares over the number of test rows, a panel for each world."""
+        figure, axes = plt.subplots(1, len(WORLDS), figsize=(15, 4.5), layout="constrained", sharey=True)
+        for ax, name in zip(axes, WORLDS, strict=True):
+            each = count(found[name])
+            for color, rule in enumerate(each["rule"].values):
+                own = each.sel(rule=rule)
+                shares = own["wrong"] / own["pairs"]
+                style = {"linewidth": 3} if rule == TEST else {}
+                ax.plot(own["n"], shares, "o-", color=f"C{color}", label=rule, **style)
+            named = each.sel(rule=TEST)
+            ax.plot(each["n"], named["named"] / named["pairs"], ":", color=f"C{color}", label="test names a winner")
+            ax.set(xscale="log", xlabel="test rows", title=name, ylim=(-0.02, 1))
+            ax.set_xticks(each["n"].values, each["n"].values, rotation=45)
+            ax.minorticks_off()
+        axes[0].set_ylabel("share of pairs where the worse is named")
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        return figure
+
+
+def count(found: xr.Dataset) -> xr.Dataset:
+    """Count pairs for each rule and number of test rows: all, those where it names one, and the worse one."""
+    squared, ece = found["true_squared"].values, found["true_ece"].values  # (repeat, calibrator)
+    value, pvalue = found["value"].values, found["pvalue"].values
+    rules = [*found["rule"].values, TEST]
+    counts = {name: np.zeros((len(rules), found.sizes["n"])) for name in ("pairs", "named", "wrong")}
+    left_out = 0
+    for first, second in combinations(range(found.sizes["calibrator"]), 2):
+        truly = np.sign(squared[:, first] - squared[:, second])
+        kept = (truly != 0) & (truly == np.sign(ece[:, first] - ece[:, second]))
+        left_out += int((~kept).sum())
+        by_value = np.sign(value[..., first] - value[..., second])  # (repeat, n, rule)
+        by_test = np.where(pvalue[..., second, first] <= LEVEL, 1, np.where(pvalue[..., first, second] <= LEVEL, -1, 0))
+        named = np.concatenate([by_value, by_test[..., None]], axis=2)[kept]
+        counts["pairs"] += kept.sum()
+        counts["named"] += (named != 0).sum(axis=0).T
+        counts["wrong"] += (named == -truly[kept, None, None]).sum(axis=0).T
+    dataset = xr.Dataset({name: (("rule", "n"), each) for name, each in counts.items()})
+    return dataset.assign_coords(rule=rules, n=found["n"].values).assign(left_out=left_out)
+
+
+def excess_of_the_first(found: xr.Dataset) -> xr.DataArray:
+    """Return by how much the true squared error of the calibrator with the smallest value exceeds the smallest one."""
+    first = found["value"].argmin("calibrator")
+    return found["true_squared"].isel(calibrator=first) - found["true_squared"].min("calibrator")
+
+
+def share(counts: xr.Dataset, name: str) -> str:
+    """Return a percentage of all pairs."""
+    return f"{float(100 * counts[name].sum() / counts['pairs'].sum()):.1f} %"
+
+
+def _of_a_file(found: xr.Dataset) -> list[str]:
+    """Tell how often raw ECE prefers the calibrator that the test finds to be worse."""
+    own = found.isel(repeat=0)
+    value, pvalue = own["value"].sel(rule="raw ECE, equal width").values, own["pvalue"].values
+    named = pvalue <= LEVEL  # (model, better, worse)
+    against = named & (value[:, :, None] > value[:, None, :])
+    pairs = int(np.isfinite(pvalue).sum())
+    lines = ["", f"{Path(found.attrs['design'].split(chr(39))[1]).name}: {own.sizes['model']} models, {pairs} pairs"]
+    lines.append(f"the test tells {int(named.sum())} apart; raw ECE prefers the worse one in {int(against.sum())}")
+    for place, each, other in zip(own["model"].values, named, against, strict=True):
+        lines.append(f"  {place}: {int(each.sum())} told apart, {int(other.sum())} against raw ECE")
+    return lines
+
+
+def _head(counts: Any) -> str:
+    return f"{'':26}" + "".join(f"{f'n = {n}':>12}" for n in counts["n"].values)
+
+
+def _row(name: str, values: Any, digits: str) -> str:
+    return f"{name:26}" + "".join(f"{value:>12{digits}}" for value in values.values)

@@ -1,0 +1,113 @@
+"""True errors of fitted maps, the counts of right and wrong picks, and what the study finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.integrate import quad
+from scipy.special import expit, logit
+
+import calibstat as cs
+from calibstat import calibrators
+from calibstat.generators import BetaPredictions, Slope
+from simulations import choosing_a_calibrator as study
+from simulations.frame import Repeats, Scale
+
+WORLD = BetaPredictions(1, 1, Slope(0.6))
+
+
+def test_true_errors_of_a_smooth_map_are_integrals():
+    fit = WORLD.sample(500, 0)
+    platt = calibrators.Platt().fit(fit.predictions.event, fit.outcomes)
+
+    def gap(p):
+        return expit(0.6 * logit(p)) - platt.predict_proba(np.array([p]))[0, 1]
+
+    middle = quad(lambda p: abs(gap(p)), 0, 1, limit=200)[0], quad(lambda p: gap(p) ** 2, 0, 1, limit=200)[0]
+    assert study.true_errors(WORLD, platt) == pytest.approx(middle, rel=1e-3)
+
+
+def test_true_errors_of_a_step_are_those_of_its_cells():
+    """One cell predicts the mean of its labels; half of the rows of this world are events."""
+
+    class Half:
+        def predict_proba(self, p):
+            return np.full((len(p), 2), [0.6, 0.4])
+
+    assert study.true_errors(WORLD, Half()) == pytest.approx((0.1, 0.01), abs=1e-12)
+
+
+def test_without_a_map_the_error_is_that_of_the_world():
+    ece, squared = study.true_errors(WORLD, None)
+    assert ece == pytest.approx(float(WORLD.truth(cs.ECE())), rel=1e-4)
+    assert squared == pytest.approx(float(WORLD.truth(study.SQUARED)), rel=1e-3)
+
+
+def test_pairs_are_counted_by_hand():
+    nan = np.nan
+    found = xr.Dataset(
+        {
+            "true_squared": (("repeat", "calibrator"), [[1.0, 2.0, 3.0]]),
+            "true_ece": (("repeat", "calibrator"), [[1.0, 3.0, 2.0]]),  # the last two the other way round
+            "value": (("repeat", "n", "rule", "calibrator"), [[[[5.0, 4.0, 6.0], [1.0, 1.0, 2.0]]]]),
+            # (better, worse): the first two are told apart wrongly, the first and the last rightly
+            "pvalue": (
+                ("repeat", "n", "calibrator", "other"),
+                [[[[nan, nan, 0.01], [0.05, nan, 0.01], [nan, nan, nan]]]],
+            ),
+        },
+        {"rule": ["one", "two"], "n": [100]},
+    )
+    counts = study.count(found)
+    assert counts["left_out"].item() == 1
+    assert counts["pairs"].values.ravel().tolist() == [2, 2, 2]
+    assert counts["named"].values.ravel().tolist() == [2, 1, 2]  # the second rule ties the first two
+    assert counts["wrong"].values.ravel().tolist() == [1, 0, 1]
+    assert study.excess_of_the_first(found).values.ravel().tolist() == [1.0, 0.0]
+
+
+def test_a_difference_that_is_seen_has_its_pvalue_at_the_better_one():
+    test = WORLD.sample(3000, 1)
+    p = test.predictions.event
+    samples = {"wrong": test, "right": cs.Sample(test.outcomes, expit(0.6 * logit(p)))}
+    found = study.judge(samples, np.random.default_rng(0))
+    assert found["pvalue"].sel(calibrator="right", other="wrong") <= 0.01
+    assert np.isnan(found["pvalue"].sel(calibrator="wrong", other="right"))
+    assert (found["value"].idxmin("calibrator") == "right").all()
+
+
+@pytest.mark.slow
+def test_the_test_hardly_ever_names_the_worse_where_raw_ece_often_does():
+    """By four standard errors of shares that come from 30 repeats of 28 dependent pairs."""
+    once = study.FitAndJudge(WORLD, (1000,))
+    streams = np.random.SeedSequence(1).spawn(30)
+    found = xr.concat([once(np.random.default_rng(each)) for each in streams], "repeat")
+    each = [study.count(found.isel(repeat=[r])) for r in range(30)]
+    wrong = xr.concat([(one["wrong"] / one["pairs"]).isel(n=0) for one in each], "repeat")
+    slack = 4 * wrong.std("repeat", ddof=1) / np.sqrt(30)
+    tested = wrong.sel(rule=study.TEST)
+    assert tested.mean() <= study.LEVEL / 2 + slack.sel(rule=study.TEST)
+    gain = wrong.sel(rule="raw ECE, equal width") - tested
+    assert gain.mean() > 4 * gain.std(ddof=1) / np.sqrt(30)
+
+
+def test_a_file_of_real_predictions_is_judged_beside(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    rng = np.random.default_rng(0)
+    path = tmp_path / "predictions.h5"
+    with h5py.File(path, "w") as file:
+        for place, n_classes in (("tabular/forest", 2), ("images/net", 4)):
+            for kind in ("cal", "test"):
+                rows = rng.dirichlet(np.ones(n_classes), 400)
+                sharp = rows**2 / (rows**2).sum(axis=1, keepdims=True)
+                labels = (rng.random((400, 1)) > rows.cumsum(axis=1)).sum(axis=1).clip(0, n_classes - 1)
+                file[f"{place}/probas_{kind}"], file[f"{place}/labels_{kind}"] = sharp, labels
+    part = study.ChoosingACalibrator(calarena=str(path)).parts(Scale("quick"))["calarena"]
+    found = part.run(None, tmp_path / "calarena.nc")
+    assert list(found["model"].values) == ["images/net", "tabular/forest"]
+    assert np.isnan(found["value"].sel(model="images/net", calibrator="Platt")).all()
+    assert np.isfinite(found["value"].sel(model="tabular/forest", calibrator="Platt")).all()
+    lines = study._of_a_file(found)
+    assert lines[1].startswith("predictions.h5: 2 models, 43 pairs")
+    assert isinstance(part, Repeats)
