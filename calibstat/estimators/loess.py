@@ -531,6 +531,7 @@ class _IndicesEvaluator(Evaluator):
         return Capabilities(
             tally=plan,
             from_tally=lambda outcome: self._indices(*gaps.of_tally(plan.complete(outcome))),
+            signed=lambda outcomes, signs: self._indices(*gaps.of_tally(plan.signed(outcomes, signs))),
             nearby=self._nearby if self.statistic in _LEVELS else None,
         )
 
