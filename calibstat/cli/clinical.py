@@ -2,17 +2,19 @@
 
 Prints observed over expected events, calibration intercept and slope, the error
 of a smooth calibration curve, C-index, Brier score and the test of the
-calibration belt, each with its interval. Use rows that neither the model nor
-its calibrator was fitted on.
+calibration belt, each with its interval; with --by also a line for each group.
+Use rows that neither the model nor its calibrator was fitted on.
 
 example commands:
   calibstat clinical predictions.csv --label died --probs risk
+  calibstat clinical predictions.csv --label died --probs risk --by age,sex
   calibstat clinical predictions.csv --label died --probs risk --plot curve.png
 """
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 import calibstat as cs
 from calibstat.cli import options
@@ -25,20 +27,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     options.add_input(parser)
     options.add_lens(parser)
+    options.add_one(parser, "--by", help=f"also a line for each group of these {options.SHARED['--by']['help']}")
     options.add(parser, "--confidence-level", "--n-resamples", "--seed", "--plot", "--format")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Read the sample, summarise it, print the summary."""
     with plain_warnings():
-        sample = read_sample(arguments)
+        sample = read_sample(arguments, arguments.by, "--by")
         question = one_question(sample.predictions, arguments.lens, Measure(), two="a clinical summary")
         with ProgressBar("summarising"):
             found = cs.clinical_summary(
                 sample,
                 lens=question.view.lens,
+                by=list(sample.predictions.variables) if arguments.by else (),
                 confidence_level=arguments.confidence_level,
                 n_resamples=arguments.n_resamples,
                 rng=arguments.seed,
             )
-    show_and_draw(arguments, found.to_dict(), found, found.plot)
+    screens = [replace(found, groups=None), *([] if found.groups is None else [found.groups])]
+    show_and_draw(arguments, found.to_dict(), screens, found.plot)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from calibstat.estimators.squared import ECE
 from calibstat.estimators.standardized_cells import MultiscaleL2
 from calibstat.estimators.walks import AndersonDarling, KolmogorovSmirnov, Kuiper
 from calibstat.lenses.relabel import TopLabel
+
+if TYPE_CHECKING:
+    from calibstat.estimators.histogram import BrierDecomposition
 
 
 @dataclass(frozen=True)
@@ -227,19 +231,22 @@ class ClinicalPanel:
     errors: Mapping[str, Estimator]
     area: Estimator
     brier: Estimator
-    parts: Estimator
+    parts: BrierDecomposition
+    in_cells: Estimator
     belt: Estimator
     curve: Estimator
 
     @classmethod
     def of(cls, confidence_level: float, n: int = 100) -> ClinicalPanel:
         """Return the panel for so many rows; no other needs these files."""
+        from calibstat.binnings.values import Categories
         from calibstat.estimators.belt import CalibrationBelt
         from calibstat.estimators.cox import Cox, ObservedToExpected
         from calibstat.estimators.histogram import BrierDecomposition
         from calibstat.estimators.loess import ICI, LOESS
         from calibstat.estimators.score_tests import MeanCalibration
         from calibstat.estimators.scores import AUC, BrierScore
+        from calibstat.estimators.squared import DebiasedL2
 
         return cls(
             MeanCalibration(),
@@ -249,6 +256,7 @@ class ClinicalPanel:
             AUC(),
             BrierScore(),
             BrierDecomposition(EqualMass(max(1, min(10, n // 10)))),
+            DebiasedL2(Categories()),
             CalibrationBelt(),
             LOESS(trim=0.0),
         )

@@ -8,10 +8,7 @@ import pytest
 
 from published.test_rms_val_prob import sixty_rows
 
-SCREEN = """\
-No evidence of an error on average or in slope, or by the belt: 50 % predicted,
-40 % happened, O/E 0.8 (95 %: 0.624 to 1.03), slope 1.17 (0.544 to 1.79).
-
+TABLE = """\
 measure                      value      95 % interval  if calibrated
 observed / expected (O/E)      0.8     0.624 to 1.026              1
 intercept in the large     -0.6073  -1.239 to 0.02396              0
@@ -24,14 +21,33 @@ calibration belt            p 0.19
 C-index (AUC)               0.8623   0.7443 to 0.9309
 Brier score                 0.1594   0.1165 to 0.2143
   reliability              0.01324       0 to 0.07407
-  resolution               0.08333
-  uncertainty                 0.24
-
-data      n = 60, 24 events; y_prob: column risk taken for P(label = 1); classes
-          0, 1 by position
-note      few rows of similar predictions have another outcome than most: the
-          interval has the noise that they may hide
+  resolution               0.08333  0.00315 to 0.1926
+  uncertainty                 0.24     0.1995 to 0.25
+scaled Brier score          0.3357  0.08684 to 0.5847
 """
+SCREENS = {
+    80: f"""\
+No evidence of an error on average or in slope, or by the calibration belt: 50 %
+predicted, 40 % happened (24 events in 60 rows), O/E 0.8 (95 %: 0.624 to 1.03),
+slope 1.17 (0.544 to 1.79).
+
+{TABLE}
+note        few rows of similar predictions have an event, or few have none:
+            intervals of errors are wide, for the noise that such rows may hide
+
+How this was computed: --verbose
+""",
+    120: f"""\
+No evidence of an error on average or in slope, or by the calibration belt: 50 % predicted, 40 %
+happened (24 events in 60 rows), O/E 0.8 (95 %: 0.624 to 1.03), slope 1.17 (0.544 to 1.79).
+
+{TABLE}
+note        few rows of similar predictions have an event, or few have none: intervals of errors are
+            wide, for the noise that such rows may hide
+
+How this was computed: --verbose
+""",
+}
 
 
 @pytest.fixture
@@ -42,11 +58,23 @@ def sixty(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("columns", ["80", "120"])
+@pytest.mark.parametrize("columns", SCREENS)
 def test_the_screen(run, sixty, monkeypatch, columns):
-    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("COLUMNS", str(columns))
     code, out, err = run("clinical", sixty, "--label", "died", "--probs", "risk", "--n-resamples", "99")
-    assert (code, out, err) == (0, SCREEN, "")
+    assert (code, out, err) == (0, SCREENS[columns], "")
+
+
+def test_groups_come_below_the_summary(run, tmp_path):
+    path = tmp_path / "sixty.csv"
+    rows = zip(*(each.tolist() for each in sixty_rows()), "fm" * 30, strict=True)
+    path.write_text("died,risk,sex\n" + "".join(f"{y},{p!r},{sex}\n" for y, p, sex in rows))
+    asked = ("clinical", path, "--label", "died", "--probs", "risk", "--n-resamples", "39", "--by", "sex")
+    out = run(*asked)[1]
+    assert "groups" not in out.partition("\n\nIn 2 groups")[0]
+    assert "\n\nIn 2 groups, not adjusted for their number, O/E goes from 0.721 (sex m)" in out
+    assert "\nsex f    30      13  0.88  0.64 to 1.21" in out
+    assert [each["n"] for each in json.loads(run(*asked, "--format", "json")[1])["groups"]] == [30, 30]
 
 
 def test_json(run, sixty):
@@ -62,7 +90,17 @@ def test_more_classes_need_a_lens(run, off):
     assert code == 2
     assert "a clinical summary is for two: take top-label or class-wise:LABEL" in err
     code, out, _ = run(
-        "clinical", off, "--label", "pet", "--probs", "prob_*", "--lens", "class-wise:dog", "--n-resamples", "39"
+        "clinical",
+        off,
+        "--label",
+        "pet",
+        "--probs",
+        "prob_*",
+        "--lens",
+        "class-wise:dog",
+        "--n-resamples",
+        "39",
+        "--verbose",
     )
     assert code == 0
     assert "seen through ClassWise(" in " ".join(out.split())

@@ -75,6 +75,7 @@ RESULTS = {
     "EquivalenceTest": lambda: cs.equivalence_test(sample(), cs.ECE(cs.EqualMass(5)), 0.2, n_resamples=99, rng=0),
     "PrecisionPlan": lambda: cs.precision_n(sample().y_prob[:, 1]),
     "ClinicalSummary": lambda: cs.clinical_summary(sample(), n_resamples=39, rng=0),
+    "ClinicalGroups": lambda: cs.clinical_summary(in_groups(), by="site", n_resamples=39, rng=0).groups,
     "CalibrationBand": lambda: cs.calibration_band(sample()),
     "CalibratorComparison": calibrators,
     "CalibratorResult": lambda: calibrators().models[1],
