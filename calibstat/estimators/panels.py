@@ -12,6 +12,7 @@ from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.simplex import VarianceTree
+from calibstat.binnings.values import Categories
 from calibstat.data.arrays import Floats
 from calibstat.data.rounding import SAME
 from calibstat.estimators.base import Estimator
@@ -21,7 +22,7 @@ from calibstat.estimators.kernel_locations import CME
 from calibstat.estimators.miscalibration import ExpectedMiscalibration, MaximumMiscalibration
 from calibstat.estimators.recalibration_scores import CubicScore, VectorScalingScore
 from calibstat.estimators.score_tests import LogLossZ, Spiegelhalter
-from calibstat.estimators.squared import ECE
+from calibstat.estimators.squared import ECE, DebiasedL2
 from calibstat.estimators.standardized_cells import MultiscaleL2
 from calibstat.estimators.walks import AndersonDarling, KolmogorovSmirnov, Kuiper
 from calibstat.lenses.relabel import TopLabel
@@ -239,14 +240,12 @@ class ClinicalPanel:
     @classmethod
     def of(cls, confidence_level: float, n: int = 100) -> ClinicalPanel:
         """Return the panel for so many rows; no other needs these files."""
-        from calibstat.binnings.values import Categories
         from calibstat.estimators.belt import CalibrationBelt
         from calibstat.estimators.cox import Cox, ObservedToExpected
         from calibstat.estimators.histogram import BrierDecomposition
         from calibstat.estimators.loess import ICI, LOESS
         from calibstat.estimators.score_tests import MeanCalibration
         from calibstat.estimators.scores import AUC, BrierScore
-        from calibstat.estimators.squared import DebiasedL2
 
         return cls(
             MeanCalibration(),

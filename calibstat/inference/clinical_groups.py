@@ -16,7 +16,7 @@ from calibstat.data.arrays import Ints
 from calibstat.data.sample import Sample
 from calibstat.estimators.panels import ClinicalPanel
 from calibstat.inference._clinical_measures import Clinic, ClinicalMeasure
-from calibstat.inference.results import Result, number
+from calibstat.inference.results import Result, RowCounts, number
 from calibstat.lenses.restrict import Given
 
 # Numbers with more different values are cut into so many groups of as many rows.
@@ -32,6 +32,7 @@ class ClinicalGroup(NamedTuple):
     n: int
     n_events: int
     measures: dict[str, ClinicalMeasure]
+    counts: RowCounts
 
     @property
     def name(self) -> str:
@@ -47,7 +48,7 @@ class ClinicalGroups(Result):
     Parameters
     ----------
     each : tuple of ClinicalGroup
-        With ``variable``, ``level``, ``n``, ``n_events`` and ``measures``.
+        With ``variable``, ``level``, ``n``, ``n_events``, ``measures`` and ``counts``.
     confidence_level : float
         Of each interval by itself; they are not adjusted for the number of groups.
 
@@ -69,6 +70,11 @@ class ClinicalGroups(Result):
 
     each: tuple[ClinicalGroup, ...]
     confidence_level: float
+
+    @property
+    def counts(self) -> RowCounts:
+        """What weights and outcomes leave of the rows of the smallest group."""
+        return RowCounts.least(each.counts for each in self.each)
 
     @classmethod
     def of(cls, seen: Sample, by: str | Sequence[str], panel: ClinicalPanel, confidence_level: float) -> ClinicalGroups:
@@ -157,4 +163,5 @@ def _levels(name: str, seen: Sample) -> Iterator[tuple[str, Ints]]:
 def _summarised(name: str, level: str, rows: Sample, panel: ClinicalPanel, confidence_level: float) -> ClinicalGroup:
     clinic = Clinic(panel, rows, confidence_level, 1, np.random.default_rng(0))  # nothing is drawn
     measures = {each.name: each for each in clinic.main()}
-    return ClinicalGroup(name, level, len(rows), int(rows.outcomes.sum()), measures)
+    n, n_events = len(rows), int(rows.outcomes.sum())
+    return ClinicalGroup(name, level, n, n_events, measures, RowCounts.of(rows, min(n_events, n - n_events)))

@@ -150,7 +150,7 @@ def test_it_says_how_many_rows_are_in_effect_and_how_many_events_the_smallest_ce
         assert (rows, share) == ([300, 300], [1 / 300, 1 / 300])
         assert all(0 <= each <= 30 for each in events)
         return
-    assert rows == {"CalibratorComparison": 150, "CalibratorResult": 150, "PairResult": 150}.get(
+    assert rows == {"CalibratorComparison": 150, "CalibratorResult": 150, "PairResult": 150, "ClinicalGroups": 150}.get(
         name, values.get("n_test", 300)
     )
     assert share == 1 / rows
