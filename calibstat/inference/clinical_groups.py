@@ -12,7 +12,7 @@ from calibstat._dataclass import dataclass
 from calibstat._text import counted, percent
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import Categories
-from calibstat.data.arrays import Ints
+from calibstat.data.arrays import Ints, as_generator
 from calibstat.data.sample import Sample
 from calibstat.estimators.panels import ClinicalPanel
 from calibstat.inference._clinical_measures import Clinic, ClinicalMeasure
@@ -161,7 +161,7 @@ def _levels(name: str, seen: Sample) -> Iterator[tuple[str, Ints]]:
 
 
 def _summarised(name: str, level: str, rows: Sample, panel: ClinicalPanel, confidence_level: float) -> ClinicalGroup:
-    clinic = Clinic(panel, rows, confidence_level, 1, np.random.default_rng(0))  # nothing is drawn
+    clinic = Clinic(panel, rows, confidence_level, 1, as_generator(0))  # nothing is drawn
     measures = {each.name: each for each in clinic.main()}
     n, n_events = len(rows), int(rows.outcomes.sum())
     return ClinicalGroup(name, level, n, n_events, measures, RowCounts.of(rows, min(n_events, n - n_events)))
