@@ -238,7 +238,14 @@ def test_markup_in_names_is_escaped():
 
 
 # True or false, a table that needs no picture of its own, or parts of a result whose picture shows them.
-WITHOUT_A_PICTURE = {"ClinicalGroups", "PrecisionPlan", "Properties", "CalibratorResult", "PairResult", "PairDifference"}
+WITHOUT_A_PICTURE = {
+    "ClinicalGroups",
+    "PrecisionPlan",
+    "Properties",
+    "CalibratorResult",
+    "PairResult",
+    "PairDifference",
+}
 
 
 def test_every_result_has_a_picture_or_says_why_not(result):
