@@ -11,6 +11,7 @@ from pathlib import Path
 import matplotlib as mpl
 
 from simulations.choosing_a_calibrator import ChoosingACalibrator
+from simulations.estimator_bias import EstimatorBias
 from simulations.frame import Scale, Study
 from simulations.gaussian_mixture import GaussianMixtureStudy
 from simulations.null_size import NullSize
@@ -18,6 +19,7 @@ from simulations.plugin_vs_debiased import PluginVsDebiased
 
 STUDIES: dict[str, type[Study]] = {
     "choosing_a_calibrator": ChoosingACalibrator,
+    "estimator_bias": EstimatorBias,
     "gaussian_mixture": GaussianMixtureStudy,
     "plugin_vs_debiased": PluginVsDebiased,
     "null_size": NullSize,

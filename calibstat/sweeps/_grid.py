@@ -144,7 +144,10 @@ def _fingerprint(model: SyntheticModel) -> str:
 def shares_the_sort(thing: Estimator | Plain) -> bool:
     """Whether an estimator is a function of the sums below borders that estimators share."""
     return (
-        isinstance(thing, Estimator) and isinstance(thing.core, BinnedEstimator) and cut_by_one_sort(thing.core.binning)
+        isinstance(thing, Estimator)
+        and isinstance(thing.core, BinnedEstimator)
+        and "complement" not in thing.core.needs
+        and cut_by_one_sort(thing.core.binning)
     )
 
 

@@ -152,7 +152,7 @@ def order_matters(y_true, y_prob):
 
 
 def test_sorted_draws_serve_everything():
-    """Rows in random order for those who want rows; the same data set for all."""
+    """Rows in random order for those who want rows, sums that others do not need for `PearsonCE`; one data set."""
     sweep = make(
         "sorted",
         2,
@@ -160,6 +160,7 @@ def test_sorted_draws_serve_everything():
         n_bins=[3, 10],
         estimators=estimators()
         | {"PDE": lambda b: cs.PDE(cs.EqualMass(b)), "order": lambda b: order_matters}
+        | {"Pearson": lambda b: cs.PearsonCE(cs.EqualMass(b))}
         | {"top": lambda b: cs.TopLabel() | cs.ECE(cs.EqualMass(b))},
         tests={"ECE": lambda b: (cs.ECE(cs.EqualMass(b)), cs.Consistency(19))},
         n_repeats=40,
@@ -168,7 +169,8 @@ def test_sorted_draws_serve_everything():
     assert (found["error"] == "").all()
     for repeat in (0, 7):
         sample = sweep.study.draw("mixture", 60, repeat).sample
-        for name, thing in {**estimators(), "PDE": lambda b: cs.PDE(cs.EqualMass(b))}.items():
+        more = {"PDE": lambda b: cs.PDE(cs.EqualMass(b)), "Pearson": lambda b: cs.PearsonCE(cs.EqualMass(b))}
+        for name, thing in {**estimators(), **more}.items():
             at = {"model": "mixture", "estimator": name, "n": 60, "n_bins": 10, "repeat": repeat}
             assert found["estimate"].sel(at).item() == pytest.approx(thing(10)(sample), rel=1e-10), name
     orders = found["estimate"].sel(estimator="order", n_bins=3)
