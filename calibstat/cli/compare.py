@@ -19,7 +19,7 @@ import calibstat as cs
 from calibstat.cli import options
 from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import Measure, one_question, read_models, variables_asked
-from calibstat.cli.text import ProgressBar, narrow, plain_warnings
+from calibstat.cli.text import ProgressBar, plain_warnings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,4 +61,4 @@ def run(arguments: argparse.Namespace) -> None:
                 n_resamples=arguments.n_resamples,
                 rng=arguments.seed,
             )
-    show_and_draw(arguments, found.to_dict(), narrow(found), found.plot)
+    show_and_draw(arguments, found.to_dict(), found, found.plot)

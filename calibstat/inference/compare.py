@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple, TypeGuard, final
 
 import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._lazy import special
-from calibstat._text import percent
+from calibstat._text import counted, percent
 from calibstat.data.arrays import RNG, Array, Floats, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, repeats, true_or_false
-from calibstat.data.rounding import SAME, rounded_up
+from calibstat.data.rounding import ROUNDING, SAME, rounded_up
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.alike_rows import AlikeRows
 from calibstat.draws.labels import LabelLaw
@@ -45,9 +45,8 @@ from calibstat.inference.results import (
     Inquiry,
     Result,
     RowCounts,
-    interval_text,
-    noted,
     number,
+    number_cell,
     picked,
     pvalue_cell,
     small_pvalue,
@@ -240,12 +239,13 @@ def _compared(
         error, freedom = difference_error(*values, paired)
         single = normal_pvalue(difference, error, size, freedom)
         reach = float(special.stdtrit(freedom, 0.5 + confidence_level / 2)) * error
-        ends = difference - reach, difference + reach
+        ends, tail = (difference - reach, difference + reach), None
     else:
         first, second = (erring(*each) for each in zip(values, rows, evaluators, strict=True))
         law = Difference((first, second), paired)
         noise = law.noise(n_resamples, rng)
         error, single = root_mean_square(noise), pvalue_of_difference(difference, noise, size, paired)
+        tail = normal_tail(difference, noise)
         reaches = _reached(noise, confidence_level, paired)
         low, high = (  # with the noise at zero too, so that zero is left out only where it is rejected
             max(reach, _reached(law.noise(n_resamples, rng, difference + sign * reach), confidence_level, paired)[k])
@@ -259,6 +259,7 @@ def _compared(
         pvalue=single if own is None else wrapped_pvalue(single, own),
         statistic=standardized(difference, error, size),
         difference_pvalue=single,
+        normal_tail=tail,
         own_pvalues=own,
         values=(values[0].value, values[1].value),
         standard_error=error,
@@ -330,6 +331,8 @@ def pvalue_of_difference(difference: float, noise: Floats, size: float, paired: 
     return share if paired else min(1.0, 2 * share)
 
 
+# Floats end not far below.
+_SMALLEST_TAIL = 1e-300
 # Of normal draws the mean fourth power is three times the squared variance.
 _NEARLY_NORMAL = 3.5
 
@@ -340,6 +343,20 @@ def normal_tail(difference: float, noise: Floats) -> float | None:
     if np.abs(noise).max() >= abs(difference) or not 0 < np.mean(noise**4) <= _NEARLY_NORMAL * square**2:
         return None
     return float(2 * special.ndtr(-abs(difference) / np.sqrt(square)))
+
+
+def far_below(tail: float | None, n_resamples: int) -> TypeGuard[float]:
+    """Whether a tail says more than the smallest p-value of so many redraws."""
+    return tail is not None and tail < 0.1 / (1 + n_resamples)
+
+
+def tail_text(tail: float) -> str:
+    """Write a p-value of a law that is approximate in its tail.
+
+    >>> tail_text(3.2e-42), tail_text(0.0)
+    ('about 3e-42', 'less than 1e-300')
+    """
+    return f"about {tail:.1g}" if tail > _SMALLEST_TAIL else f"less than {_SMALLEST_TAIL:g}"
 
 
 def root_mean_square(noise: Floats) -> float:
@@ -410,7 +427,27 @@ def own_nulls(
 
 ENOUGH_ROWS = 500
 _GAIN = "Brier score that a linear recalibration would gain"
-_SKILL = "calibration and sharpness together, not a calibration error"
+_SKILL = "the Brier score, calibration and sharpness together, differs by"
+
+
+def short(size: float) -> str:
+    """Write three digits; rounding errors of a zero are written as 0."""
+    return f"{0.0 if abs(size) < ROUNDING else size:.3g}"
+
+
+def ends_cell(ends: tuple[float, float] | None) -> str:
+    """Write the ends of an interval for a table, nothing where there is none."""
+    return "" if ends is None else f"{number_cell(ends[0])} to {number_cell(ends[1])}"
+
+
+def direction_columns(questions: Sequence[Inquiry]) -> list[tuple[str, list[str]]]:
+    """Return columns of a table that say which way each model errs; empty cells where that is not known."""
+    known = [each.direction for each in questions]
+    numbers = {
+        "O/E": [np.nan if each is None else each.ratio for each in known],
+        "slope": [np.nan if each is None else each.slope for each in known],
+    }
+    return [(name, [f"{x:.3g}" if np.isfinite(x) else "" for x in column]) for name, column in numbers.items()]
 
 
 @final
@@ -448,6 +485,9 @@ class ComparisonTest(Result):
         Number of resamples of the exact p-values.
     level : float
         There is evidence if the p-value is at most this.
+    normal_tail : float, optional
+        Of squared errors, the p-value of the difference by the normal law, where no draw of the noise reaches it and
+        the noise looks normal: an approximation, for the size of what `difference_pvalue` bounds.
     """
 
     difference: float
@@ -466,8 +506,12 @@ class ComparisonTest(Result):
     questions: tuple[Inquiry, Inquiry]
     n_resamples: int
     level: float = LEVEL
+    normal_tail: float | None = None
 
+    is_screen: ClassVar[bool] = True
     _display: ClassVar[str] = "ComparisonDisplay"
+    _text_columns: ClassVar[tuple[int, ...]] = (0, 5)
+    _spare_columns: ClassVar[tuple[int, ...]] = (3, 2)
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.difference, self.pvalue))
@@ -493,22 +537,22 @@ class ComparisonTest(Result):
 
     @property
     def verdict(self) -> str:
-        """One sentence: which model has the smaller error, or that they cannot be told apart."""
-        first, second = self.names
-        where = (
-            f"through {self.questions[0].lens!r} ({self._rows_text()}, p {small_pvalue(self.pvalue, level=self.level)})"
-        )
-        at = f"at {percent(self.level)}"
-        differ = f"Evidence {at} that the calibration errors of {first} and {second} differ"
-        if self.own_pvalues is None:
-            differ = f"Evidence {at} that {first} and {second} differ in {self._quantity}"
-            if self.pvalue > self.level:
-                return f"{first} and {second} cannot be told apart by {self._quantity} {at} {where}."
+        """One sentence: which model is better and by how much, or that there is no evidence that they differ."""
+        (first, second), squared = self.names, self.own_pvalues is not None
+        sizes = self.root_values or self.values
+        measure = f"{'calibration error of' if squared else f'{self._quantity} for'} {self.questions[0].what}"
+        where, at = f"({self._rows_text()}, p {small_pvalue(self.pvalue, level=self.level)})", percent(self.level)
         if self.pvalue > self.level:
-            none = cannot_reject(self.n_resamples, 2, self.level)
-            return f"{none} The calibration errors of {first} and {second} cannot be told apart {at} {where}.".lstrip()
-        smaller = first if self.difference < 0 else second
-        return f"{differ} {where}: that of {smaller} is smaller."
+            none = cannot_reject(self.n_resamples, 2, self.level) if squared else ""
+            both = f"{measure} {short(sizes[0])} and {short(sizes[1])} {where}"
+            return f"{none} {first} and {second} cannot be told apart at {at}: {both}.".lstrip()
+        if not squared:
+            both = f"{measure} {short(sizes[0])} and {short(sizes[1])} {where}"
+            return f"Evidence at {at} that {first} and {second} differ: {both}."
+        if self.difference > 0:
+            first, second, sizes = second, first, sizes[::-1]
+        both = f"{measure} {short(sizes[0])} against {short(sizes[1])} {where}"
+        return f"{first} is better calibrated than {second} at {at}: {both}."
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -521,6 +565,11 @@ class ComparisonTest(Result):
         if self.pvalue > self.level and not low <= 0 <= high:
             found.append(
                 "the interval excludes 0, but is not valid if both models may be calibrated: the p-value decides"
+            )
+        if far_below(self.normal_tail, self.n_resamples):
+            found.append(
+                f"{2 / (1 + self.n_resamples):.2g} is the smallest p-value that {counted(self.n_resamples, 'redraw')} "
+                f"can give; by the normal law that of the difference is {tail_text(self.normal_tail)}"
             )
         return tuple(found)
 
@@ -556,7 +605,7 @@ class ComparisonTest(Result):
             "n": [asked.n for asked in self.questions],
             "source": [asked.source for asked in self.questions],
             **picked(self, "paired difference pvalue statistic difference_pvalue own_pvalues"),
-            **picked(self, "values root_values standard_error"),
+            **picked(self, "values root_values standard_error normal_tail"),
             "confidence_interval": list(self.confidence_interval),
             **picked(self, "level confidence_level n_resamples"),
             "recalibration_difference": None if (line := self.recalibration_difference) is None else line._asdict(),
@@ -569,41 +618,48 @@ class ComparisonTest(Result):
     def _quantity(self) -> str:
         return self.questions[0].estimator.quantity.split(" (")[0]
 
+    def _table(self) -> list[list[str]]:
+        own, roots = self.own_pvalues, self.root_values
+        unknown, both = ("", ""), (self.values, self.values[::-1])
+        difference = number_cell(self.difference, *self.values)
+        columns = [
+            ("", *self.names, "difference"),
+            ("error", *(unknown if roots is None else map(number_cell, roots)), ""),
+            *((name, *cells, "") for name, cells in direction_columns(self.questions)),
+            ("value" if own is None else "squared", *(number_cell(*order) for order in both), difference),
+            (f"{percent(self.confidence_level)} interval", *unknown, ends_cell(self.confidence_interval)),
+            ("p", *(unknown if own is None else (f"{p:.3g}" for p in own)), pvalue_cell(self.pvalue, self.level)),
+        ]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def _notes(self) -> Sequence[str]:
+        score = self.score_difference
+        return self.notes if score is None else (*self.notes, f"{_SKILL} {self._difference_text(score)})")
+
     def _details(self) -> list[tuple[str, str]]:
-        first, second = self.names
-        line, score = self.recalibration_difference, self.score_difference
-        units = "" if self.own_pvalues is None else ", in units of squared probability"
-        interval = interval_text(self.confidence_interval, self.confidence_level)
-        difference = f"{number(self.difference, *self.values)} ({first} minus {second}){units}; {interval}"
+        line, own = self.recalibration_difference, self.own_pvalues
+        if own is None:
+            of_values = [("value", self.questions[0].estimator.quantity)]
+            pvalue = "normal, from the influence of each row"
+        else:
+            of_values = [
+                ("squared", "unbiased squared errors, binned by each model's own cells"),
+                ("error", "their roots; 0 where a squared error is negative"),
+            ]
+            pvalue = (
+                f"the larger of {pvalue_cell(self.difference_pvalue)} (of the difference) and twice the smaller of "
+                f"{own[0]:.3g} and {own[1]:.3g} (each model by itself, exact)"
+            )
         return [
-            ("difference", difference),
-            *self._value_details(),
+            *of_values,
+            ("p", pvalue),
+            ("difference", f"{' minus '.join(self.names)}; standard error {number(self.standard_error)}"),
+            *([] if line is None else [("line", f"{self._difference_text(line)}, wrapped in the same way): {_GAIN}")]),
             ("null", self.hypothesis),
             ("estimator", repr(self.questions[0].estimator)),
-            *([] if line is None else [("line", f"{self._difference_text(line)}, wrapped in the same way): {_GAIN}")]),
-            *([] if score is None else [("skill", f"Brier score {self._difference_text(score)}): {_SKILL}")]),
-            *noted(self.notes),
-        ]
-
-    def _value_details(self) -> list[tuple[str, str]]:
-        first, second = self.names
-        each = f"{first} {number(*self.values)}, {second} {number(*reversed(self.values))}"
-        own, roots = self.own_pvalues, self.root_values
-        if own is None or roots is None:
-            return [
-                ("values", f"{each}: {self.questions[0].estimator.quantity}"),
-                ("p-value", f"{pvalue_cell(self.pvalue)}: normal, from the influence of each row"),
-            ]
-        return [
-            (
-                "errors",
-                f"{each} (unbiased squared errors, binned by each model's own cells); roots {number(roots[0])}, "
-                f"{number(roots[1])}",
-            ),
-            (
-                "p-value",
-                f"{pvalue_cell(self.pvalue)}: the larger of {pvalue_cell(self.difference_pvalue)} (of the "
-                f"difference) and twice the smaller of {own[0]:.3g} and {own[1]:.3g} (each model by itself, exact)",
+            *(
+                ("data", f"{name}: {asked.rows}; {asked.source}")
+                for name, asked in zip(self.names, self.questions, strict=True)
             ),
         ]
 

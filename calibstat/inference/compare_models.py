@@ -22,12 +22,17 @@ from calibstat.inference.compare import (
     ENOUGH_ROWS,
     both_rows,
     comparable,
+    direction_columns,
+    ends_cell,
     erring,
     expanded,
+    far_below,
     normal_tail,
     own_nulls,
     pvalue_of_difference,
     root_mean_square,
+    short,
+    tail_text,
 )
 from calibstat.inference.differences import (
     Expanded,
@@ -40,7 +45,7 @@ from calibstat.inference.differences import (
 )
 from calibstat.inference.equal_errors import Common, Difference
 from calibstat.inference.estimate import interval_or_none
-from calibstat.inference.forest import Forest, ForestRow, best_and_apart, in_words, model_row, models_caption
+from calibstat.inference.forest import Forest, ForestRow, best_and_apart, in_words, model_row, models_caption, roots
 from calibstat.inference.intervals import ConfidenceInterval, normal_pvalue, standardized
 from calibstat.inference.multiplicity import (
     Adjust,
@@ -54,7 +59,7 @@ from calibstat.inference.multiplicity import (
     more_note,
     single_step,
 )
-from calibstat.inference.results import Inquiry, Result, RowCounts, noted, number, picked, small_pvalue
+from calibstat.inference.results import Inquiry, Result, RowCounts, number, number_cell, picked, small_pvalue
 from calibstat.lenses.base import Lens
 
 
@@ -392,6 +397,7 @@ class PairDifference(Result):
     counts: RowCounts
     normal_tail: float | None = None
 
+    is_screen: ClassVar[bool] = True
     _no_display: ClassVar[str] = (
         "the plot() of its comparison shows which pairs are told apart, and comparison_test draws two models"
     )
@@ -400,10 +406,16 @@ class PairDifference(Result):
     def verdict(self) -> str:
         """One sentence: the difference with its p-values."""
         size = max(abs(self.difference), self.standard_error)
+        tail = "" if self.normal_tail is None else f", by the normal law {tail_text(self.normal_tail)}"
         return (
-            f"{self.first} - {self.second}: {number(self.difference, size)} (standard error "
-            f"{number(self.standard_error, size)}), p = {self.pvalue:.3g}, adjusted {self.adjusted:.3g}"
+            f"{self.first} minus {self.second}: {number(self.difference, size)} (standard error "
+            f"{number(self.standard_error, size)}, p = {self.pvalue:.3g}{tail}, adjusted {self.adjusted:.3g})"
         )
+
+    def _table(self) -> list[list[str]]:
+        numbers = f"{self.pvalue:.3g}", f"{self.adjusted:.3g}"
+        row = [f"{self.first} minus {self.second}", number(self.difference), number(self.standard_error), *numbers]
+        return [["pair", "difference", "standard error", "p", "adjusted p"], row]
 
     def _values(self) -> dict[str, Any]:
         names = "first second difference standard_error statistic difference_pvalue pvalue adjusted normal_tail"
@@ -454,8 +466,11 @@ class ModelComparison(Result):
     confidence_intervals: tuple[ConfidenceInterval | None, ...] = ()
     own_limits: tuple[float, ...] | None = None
 
+    is_screen: ClassVar[bool] = True
     _display: ClassVar[str] = "ComparisonDisplay"
     _row: ClassVar[str] = "pair"
+    _text_columns: ClassVar[tuple[int, ...]] = (0, 2, 6, 7)
+    _spare_columns: ClassVar[tuple[int, ...]] = (5, 4, 3, 2)
 
     @property
     def root_values(self) -> tuple[float, ...] | None:
@@ -482,26 +497,67 @@ class ModelComparison(Result):
 
     @property
     def verdict(self) -> str:
-        """One sentence: which models differ, or that they cannot be told apart."""
-        pairs = counted(len(self.pairs), "pair")
-        where = f"through {self.questions[0].lens!r} (n = {self.questions[0].n}, the same rows, {pairs}"
-        differ = [pair for pair in self.pairs if pair.adjusted <= self.level]
+        """A sentence or two: which model is better than which and by how much, or that there is no evidence of it."""
+        differ, n, best = self._told_apart, self.questions[0].n, self._ranked[0]
+        others = [name for name in self._ranked if name != best]
+        measure, at, p = self._measure, f"at {percent(self.level)}", "adjusted p" if others[1:] else "p"
         if not differ:
-            smallest = min(pair.adjusted for pair in self.pairs)
-            names = ", ".join(self.names)
-            apart = f"The calibration errors of {names} cannot be told apart at {percent(self.level)}"
-            if self.own_pvalues is None:
-                apart = f"{names} cannot be told apart at {percent(self.level)} by {self._quantity}"
             none = cannot_reject(self.n_resamples, self._least_factor, self.level)
-            return f"{none} {apart} {where}, smallest adjusted p {small_pvalue(smallest, level=self.level)}).".lstrip()
-        found = ", ".join(
-            f"{pair.first} {'<' if pair.difference < 0 else '>'} {pair.second} "
-            f"(p {small_pvalue(pair.adjusted, level=self.level)})"
-            for pair in differ
-        )
-        rest = "" if len(differ) == len(self.pairs) else "; other pairs cannot be told apart"
-        what = "calibration errors differ" if self.own_pvalues else f"models differ in {self._quantity}"
-        return f"Evidence at {percent(self.level)} that {what} {where}, adjusted): {found}{rest}."
+            smallest = small_pvalue(min(pair.adjusted for pair in self.pairs), level=self.level)
+            models = f"{best} and {others[0]}" if len(others) == 1 else f"These {len(self.names)} models"
+            sizes = (
+                f"{measure} {self._sizes(self._ranked)} (n = {n}, {'smallest ' if others[1:] else ''}{p} {smallest})"
+            )
+            return f"{none} {models} cannot be told apart {at}: {sizes}.".lstrip()
+        largest = small_pvalue(max(pair.adjusted for pair in differ), level=self.level)
+        rows = f"(n = {n}, {p} {largest if len(differ) == 1 else largest.replace('=', 'at most')})"
+        told = f"{'all' if len(differ) == len(self.pairs) else f'{len(differ)} of'} {len(self.pairs)} pairs"
+        if any(best not in self._better_ones(name) for name in others):
+            sizes = f"{measure} {self._sizes(self._ranked)}"
+            return f"Evidence {at} that {told} differ: {sizes} {rows}. {self._best_in_words}"
+        than = {1: others[0], 2: "both other models"}.get(len(others), f"all {len(others)} other models")
+        better = "better calibrated" if self.own_pvalues is not None else "better"
+        sizes = f"{measure} {self._sizes([best])} against {self._sizes(others)}"
+        pairs = f" {told.capitalize()} are told apart." if others[1:] else ""
+        return f"{best} is {better} than {than} {at}: {sizes} {rows}.{pairs}"
+
+    @property
+    def _measure(self) -> str:
+        """What is compared, in words."""
+        squared = self.own_pvalues is not None
+        return f"{'calibration error of' if squared else f'{self._quantity} for'} {self.questions[0].what}"
+
+    @property
+    def _best_in_words(self) -> str:
+        names = [name for name in self._ranked if name in self.confidence_set]
+        listed = ", ".join(names[:-1]) + f" or {names[-1]}" if names[1:] else names[0]
+        return f"With {percent(self.confidence_level)} confidence the best is {listed}."
+
+    @property
+    def _sizes_by_name(self) -> dict[str, float]:
+        """Roots of squared errors, or other values."""
+        return dict(zip(self.names, self.root_values or self.values, strict=True))
+
+    def _sizes(self, names: Sequence[str]) -> str:
+        ends = [self._sizes_by_name[name] for name in (names[0], names[-1])]
+        low, high = map(short, ends)
+        return low if len(names) == 1 else f"{low} {'and' if len(names) == 2 else 'to'} {high}"
+
+    @property
+    def _ranked(self) -> list[str]:
+        """The names, the best model first."""
+        worse, values = _worse(self.questions[0].estimator), dict(zip(self.names, self.values, strict=True))
+        return sorted(self.names, key=lambda name: worse * values[name])
+
+    @property
+    def _told_apart(self) -> list[PairDifference]:
+        return [pair for pair in self.pairs if pair.adjusted <= self.level]
+
+    def _better_ones(self, name: str) -> list[str]:
+        """Return the models that this one is told apart from, and worse than."""
+        place = {each: rank for rank, each in enumerate(self._ranked)}
+        found = [{pair.first, pair.second} - {name} for pair in self._told_apart if name in (pair.first, pair.second)]
+        return sorted((each for (each,) in found if place[each] < place[name]), key=place.__getitem__)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -510,7 +566,15 @@ class ModelComparison(Result):
         found = [merged] if merged else []
         if self.questions[0].n < ENOUGH_ROWS:
             found.append(f"fewer than {ENOUGH_ROWS} rows: the p-value of a difference is only about right")
-        return (*found, *more_note(self.n_resamples, self.n_asked or self.n_resamples, self.level))
+        found += more_note(self.n_resamples, self.n_asked or self.n_resamples, self.level)
+        clearest = max(self.pairs, key=lambda pair: abs(pair.statistic))
+        if far_below(clearest.normal_tail, self.n_resamples):
+            found.append(
+                f"{1 / (1 + self.n_resamples):.2g} is the smallest p-value that {counted(self.n_resamples, 'redraw')} "
+                f"can give, before it is adjusted; by the normal law that of {clearest.first} and {clearest.second} is "
+                f"{tail_text(clearest.normal_tail)}"
+            )
+        return tuple(found)
 
     @property
     def _least_factor(self) -> float:
@@ -532,7 +596,7 @@ class ModelComparison(Result):
             for m in order
         )
         place = {self.names[m]: row for row, m in enumerate(order)}
-        differ = [pair for pair in self.pairs if pair.adjusted <= self.level]
+        differ = self._told_apart
         best = [each for each in place if each in self.confidence_set]
         name = in_words(type(self.questions[0].estimator.core).__name__)
         return Forest(
@@ -574,46 +638,58 @@ class ModelComparison(Result):
             **picked(self, "adjust n_resamples level confidence_level confidence_set hypothesis notes"),
         }
 
-    def _sentences(self) -> list[str]:
-        return [self.verdict, *(f"  {pair.verdict}" for pair in self.pairs)]
-
     @property
     def _quantity(self) -> str:
         return self.questions[0].estimator.quantity.split(" (")[0]
 
     def _table(self) -> list[list[str]]:
-        squared = self.own_pvalues is not None
-        rows = [
-            [
-                each["name"],
-                number(each["value"], *self.values),
-                number(each["root"]) if squared else "",
-                f"{each['own_pvalue']:.3g}" if squared else "",
-                f"{each['set_pvalue']:.3g}",
-            ]
-            for each in self._models()
+        squared, order = self.own_pvalues is not None, [self.names.index(name) for name in self._ranked]
+        ends = [None if each is None else roots(each) if squared else each for each in self.confidence_intervals]
+        columns = [
+            ("model", self.names),
+            ("error" if squared else "value", [number_cell(self._sizes_by_name[name]) for name in self.names]),
+            (f"{percent(self.confidence_level)} interval", [ends_cell(each) for each in ends]),
+            *direction_columns(self.questions),
+            ("own p", [f"{p:.3g}" for p in self.own_pvalues or ()] or [""] * len(order)),
+            ("may be best", ["yes" if name in self.confidence_set else "no" for name in self.names]),
+            ("worse than", [_some(self._better_ones(name)) for name in self.names]),
         ]
-        return [["model", "squared" if squared else "value", "root", "own p", "set p"], *rows]
+        return [[name for name, _ in columns], *([cells[m] for _, cells in columns] for m in order)]
+
+    def _notes(self) -> Sequence[str]:
+        return self.notes
 
     def _details(self) -> list[tuple[str, str]]:
-        names, estimator = ", ".join(self.confidence_set), self.questions[0].estimator
-        best, method = ("best value", _METHODS[self.adjust].split(", Bonferroni")[0])
+        estimator, method = self.questions[0].estimator, _METHODS[self.adjust].split(", Bonferroni")[0]
         about = [("value", estimator.quantity)]
         if self.own_pvalues is not None:
-            best = "smallest error"
-            method = (
-                f"{_METHODS[self.adjust]}; p is the larger of that of the difference and of twice the smaller own p"
-            )
-            own = "own p: exact, of the test of each model by itself"
-            about = [("errors", f"unbiased squared errors, binned by each model's own cells; {own}")]
+            method = f"{_METHODS[self.adjust]}; p is the larger of that of the difference and of twice the smaller own"
+            squares = ", ".join(f"{each['name']} {number(each['value'], *self.values)}" for each in self._models())
+            about = [
+                (
+                    "error",
+                    "root of an unbiased squared error, binned by each model's own cells; 0 if it is negative",
+                ),
+                ("squared", squares),
+                ("own p", "exact, of the test of each model by itself"),
+            ]
+        leaving = ", ".join(f"{name} {p:.3g}" for name, p in zip(self.names, self.set_pvalues, strict=True))
         return [
-            (
-                "set",
-                f"with {percent(self.confidence_level)} confidence the {best} is among {names} (model confidence set)",
-            ),
             *about,
+            ("best", f"model confidence set of {percent(self.confidence_level)}; a model leaves it at p = {leaving}"),
+            *(("pairs", pair.verdict) for pair in self.pairs),
             ("adjusted", method),
             ("null", self.hypothesis),
             ("estimator", repr(estimator)),
-            *noted(self.notes),
+            ("data", f"{self.questions[0].rows}, the same for all models; {self.questions[0].source}"),
         ]
+
+
+_MOST_NAMES = 4
+
+
+def _some(names: Sequence[str]) -> str:
+    """List names, all or the first and how many more."""
+    if len(names) <= _MOST_NAMES:
+        return ", ".join(names)
+    return f"{', '.join(names[: _MOST_NAMES - 1])} and {len(names) - _MOST_NAMES + 1} more"

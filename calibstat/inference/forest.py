@@ -126,8 +126,12 @@ def said_and_happened(predicted: float, happened: float) -> str:
 
 def model_row(name: str, value: float, interval: tuple[float, float] | None, limit: float, beyond: bool) -> ForestRow:
     """Return the row of a model with a squared error and the limit that noise alone keeps to, as roots."""
-    ends = None if interval is None else (_root(interval[0]), _root(interval[1]))
-    return ForestRow(name, _root(value), ends, (0.0, _root(limit)), beyond)
+    return ForestRow(name, _root(value), interval and roots(interval), (0.0, _root(limit)), beyond)
+
+
+def roots(interval: tuple[float, float]) -> tuple[float, float]:
+    """Return the ends of an interval of a squared error as roots."""
+    return _root(interval[0]), _root(interval[1])
 
 
 def _root(value: float) -> float:

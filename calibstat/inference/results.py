@@ -745,10 +745,10 @@ def error_text(interval: tuple[float, float], null: NullDistribution | None) -> 
     return "no Monte Carlo error" if low >= high or high <= null.floor else f"at least {low:.4g}, no Monte Carlo error"
 
 
-def number_cell(value: float) -> str:
-    """Four decimals, or four digits of a small number.
+def number_cell(value: float, *beside: float) -> str:
+    """Four decimals, or four digits of a small number; numbers `beside` set the scale of rounding errors (`number`).
 
     >>> number_cell(0.01234), number_cell(0.0000123456)
     ('0.0123', '1.235e-05')
     """
-    return f"{value:.4f}" if value == 0 or abs(value) >= 0.0001 else number(value)
+    return f"{value:.4f}" if value == 0 or abs(value) >= 0.0001 else number(value, *beside)

@@ -112,17 +112,17 @@ def test_identical_predictions_have_no_difference():
     for model in (lambda p: p, lambda p: p**2):
         found = comparison_test(*pair(first=model, second=model), L2, n_resamples=99, rng=0)
         assert (found.difference, found.pvalue, found.statistic) == (0, 1, 0)
-        assert "cannot be told apart" in str(found)
+        assert "cannot be told apart" in found.verdict
 
 
 def test_the_better_calibrated_model_is_named():
     found = comparison_test(*pair(), L2, names=("good", "bad"), rng=0)
     assert found.pvalue <= 0.002
-    assert found.verdict.endswith("that of good is smaller.")
+    assert found.verdict.startswith("good is better calibrated than bad at 5 %: ")
     assert found.confidence_interval.high < 0
     swapped = comparison_test(*pair()[::-1], L2, names=("bad", "good"), rng=0)
     assert swapped.difference == pytest.approx(-found.difference)
-    assert swapped.verdict.endswith("that of good is smaller.")
+    assert swapped.verdict == found.verdict
 
 
 def test_equal_and_opposite_errors_cannot_be_told_apart():
@@ -150,13 +150,13 @@ def test_an_interval_without_zero_does_not_outvote_the_pvalue():
 
 
 def test_text_says_hypothesis_units_and_skill():
-    text = str(comparison_test(*pair(300), L2, n_resamples=99, rng=0))
+    text = comparison_test(*pair(300), L2, n_resamples=99, rng=0).to_text(150, verbose=True)
     for part in (
-        "null       A and B have the same squared calibration error through Canonical(), each binned by its own cells",
-        "in units of squared probability",
-        "roots ",
+        "A and B have the same squared calibration error through Canonical(), each binned by its own cells",
+        "unbiased squared errors",
+        "their roots; ",
         "fewer than 500 rows",
-        "calibration and sharpness together, not a calibration error",
+        "the Brier score, calibration and sharpness together, differs by ",
     ):
         assert part in text
     assert "500 rows" not in str(comparison_test(*pair(500), L2, n_resamples=99, rng=0))
@@ -287,3 +287,53 @@ def test_models_that_differ_by_rounding_alone_are_not_told_apart():
         result = comparison_test(a, b, L2, n_resamples=199, rng=0)
         assert result.standard_error < 1e-9
         assert result.pvalue == 1
+
+
+SCREENS = {
+    80: """\
+good is better calibrated than bad at 5 %: calibration error of P(1) 0.0203
+against 0.191 (n = 1000, the same rows, p = 0.002).
+
+             error   O/E  slope  squared  95 % interval           p
+good        0.0203  1.01   1.06   0.0004                      0.285
+bad         0.1909   1.5  0.776   0.0364                      0.001
+difference                       -0.0360  -0.0468 to -0.0250  0.002
+
+note        0.002 is the smallest p-value that 999 redraws can give; by the
+            normal law that of the difference is about 3e-11
+            the Brier score, calibration and sharpness together, differs by
+            -0.03611 (good minus bad, p = 4.06e-11)
+
+How this was computed: .to_text(verbose=True)
+""",
+    120: """\
+good is better calibrated than bad at 5 %: calibration error of P(1) 0.0203 against 0.191 (n = 1000,
+the same rows, p = 0.002).
+
+             error   O/E  slope  squared  95 % interval           p
+good        0.0203  1.01   1.06   0.0004                      0.285
+bad         0.1909   1.5  0.776   0.0364                      0.001
+difference                       -0.0360  -0.0468 to -0.0250  0.002
+
+note        0.002 is the smallest p-value that 999 redraws can give; by the normal law that of the
+            difference is about 3e-11
+            the Brier score, calibration and sharpness together, differs by -0.03611 (good minus
+            bad, p = 4.06e-11)
+
+How this was computed: .to_text(verbose=True)
+""",
+}
+
+
+@pytest.mark.parametrize("width", SCREENS)
+def test_the_whole_screen(width):
+    found = comparison_test(*pair(), L2, names=("good", "bad"), rng=0)
+    assert found.to_text(width) == SCREENS[width].rstrip("\n")
+
+
+def test_a_difference_that_no_noise_reaches_has_a_normal_tail():
+    found = comparison_test(*pair(2000), L2, rng=0)
+    assert found.pvalue == 0.002
+    assert found.normal_tail == pytest.approx(2 * stats.norm.sf(abs(found.statistic)))
+    assert found.to_dict()["normal_tail"] < 1e-15
+    assert comparison_test(*pair(2000), cs.BrierScore(), rng=0).normal_tail is None

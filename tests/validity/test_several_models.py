@@ -128,14 +128,21 @@ def eight_of_both_kinds(rng, n):
     """Four calibrated models of less and less sharpness, and four with errors of 0.1 up and down."""
     p = rng.uniform(0.2, 0.8, n)
     coarse = [0.2 + width * (np.floor((p - 0.2) / width - 1e-9) + 0.5) for width in (0.1, 0.2, 0.3)]
-    outwards = np.where(p < 0.5, -0.1, 0.1)
-    return (rng.random(n) < p).astype(int), [p, *coarse, p + 0.1, p - 0.1, p + outwards, p - outwards]
+    return (rng.random(n) < p).astype(int), [p, *coarse, p + 0.1, p - 0.1, coarse[0] + 0.1, coarse[1] - 0.1]
 
 
+def eight_bolder_and_bolder(rng, n):
+    """Root errors from 0 to 0.37: all pairs differ."""
+    p = rng.random(n)
+    return (rng.random(n) < p).astype(int), [p ** (1 + 0.6 * k) for k in range(8)]
+
+
+# Eight models, and the pairs whose errors are equal.
 EIGHT = {
     eight_calibrated: set(combinations(range(8), 2)),
     eight_too_bold: set(combinations(range(8), 2)),
     eight_of_both_kinds: {*combinations(range(4), 2), *combinations(range(4, 8), 2)},
+    eight_bolder_and_bolder: set(),
 }
 
 
@@ -154,16 +161,15 @@ def told_apart(world, runs, n=500):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world", EIGHT)
+@pytest.mark.parametrize("world", list(EIGHT)[:3])
 def test_eight_models_of_equal_error_are_rarely_told_apart_at_the_defaults(world):
     """100 runs: at most 5 % and 4 standard errors (13.7 %)."""
     assert told_apart(world, 100)[0] <= 0.05 + share_error(0.05, 100)
 
 
-@pytest.mark.slow
 def test_eight_models_of_different_errors_are_told_apart_at_the_defaults():
-    """Most pairs of a calibrated model and one with an error of 0.1."""
-    assert told_apart(eight_of_both_kinds, 100)[1] > 0.5
+    """Almost all of 28 pairs."""
+    assert told_apart(eight_bolder_and_bolder, 5, n=2000)[1] > 0.95
 
 
 if __name__ == "__main__":
