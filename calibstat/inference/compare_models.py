@@ -503,11 +503,9 @@ class ModelComparison(Result):
         measure, at, p = self._measure, f"at {percent(self.level)}", "adjusted p" if others[1:] else "p"
         if not differ:
             none = cannot_reject(self.n_resamples, self._least_factor, self.level)
-            smallest = small_pvalue(min(pair.adjusted for pair in self.pairs), level=self.level)
+            smallest = f"{p} {small_pvalue(min(pair.adjusted for pair in self.pairs), level=self.level)}"
             models = f"{best} and {others[0]}" if len(others) == 1 else f"These {len(self.names)} models"
-            sizes = (
-                f"{measure} {self._sizes(self._ranked)} (n = {n}, {'smallest ' if others[1:] else ''}{p} {smallest})"
-            )
+            sizes = f"{measure} {self._sizes(self._ranked)} (n = {n}, {'smallest ' if others[1:] else ''}{smallest})"
             return f"{none} {models} cannot be told apart {at}: {sizes}.".lstrip()
         largest = small_pvalue(max(pair.adjusted for pair in differ), level=self.level)
         rows = f"(n = {n}, {p} {largest if len(differ) == 1 else largest.replace('=', 'at most')})"
