@@ -150,7 +150,7 @@ def test_an_interval_without_zero_does_not_outvote_the_pvalue():
 
 
 def test_text_says_hypothesis_units_and_skill():
-    text = comparison_test(*pair(300), L2, n_resamples=99, rng=0).to_text(150, verbose=True)
+    text = " ".join(comparison_test(*pair(300), L2, n_resamples=99, rng=0).to_text(verbose=True).split())
     for part in (
         "A and B have the same squared calibration error through Canonical(), each binned by its own cells",
         "unbiased squared errors",
