@@ -115,6 +115,7 @@ _MODULES = {
     "planning.precision": ["precision_n", "PrecisionPlan"],
     "planning.planning": ["minimum_detectable", "required_n", "MinimumDetectable", "RequiredN"],
     "comparisons.compare": ["compare_calibrators"],
+    "comparisons.recommend": ["recommend_calibrator"],
     "comparisons.results": ["CalibratorComparison"],
     "comparisons.variable_based": ["variable_based_protocol", "VariableBasedComparison"],
     "displays.audit": ["AuditDisplay"],

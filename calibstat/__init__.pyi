@@ -27,6 +27,7 @@ from calibstat.binnings.tree_leaves import TreeLeaves as TreeLeaves
 from calibstat.binnings.values import Categories as Categories
 from calibstat.binnings.values import UniqueValues as UniqueValues
 from calibstat.comparisons.compare import compare_calibrators as compare_calibrators
+from calibstat.comparisons.recommend import recommend_calibrator as recommend_calibrator
 from calibstat.comparisons.results import CalibratorComparison as CalibratorComparison
 from calibstat.comparisons.variable_based import VariableBasedComparison as VariableBasedComparison
 from calibstat.comparisons.variable_based import variable_based_protocol as variable_based_protocol

@@ -101,7 +101,7 @@ def _run_loaded(arguments: argparse.Namespace) -> str:
         raise ValueError(f"{arguments.load} was fitted for the classes {known}, but {arguments.file} has {labels}")
     start = _write(arguments, rows, np.arange(len(rows.sample)), fitted)
     n = counted(len(rows.sample), "row")
-    say(f"Wrote {n}, calibrated by {_text(fitted)} of {arguments.load}, to {arguments.out}.")
+    say(f"Wrote {n}, calibrated by the {_name(fitted)} of {arguments.load}, to {arguments.out}.")
     return start
 
 
@@ -126,7 +126,8 @@ def _run_fitted(arguments: argparse.Namespace) -> str:
     if arguments.save is not None:
         cs.calibrators.save(fitted, arguments.save)
     source = "the other" if arguments.apply is None else f"all of {arguments.apply},"
-    say(f"Fitted {_text(fitted)} on {len(rows)} of {counted(len(given.sample), 'row')} of {arguments.file}.")
+    n = counted(len(given.sample), "row")
+    say(f"Fitted {arguments.calibrator.lower()} on {len(rows)} of {n} of {arguments.file}.")
     say(f"Wrote {source} {counted(len(rest), 'row')}, calibrated, to {arguments.out}.")
     return start
 
@@ -171,6 +172,8 @@ def refuse_unused(option: str, names: Sequence[str], variables: Sequence[str]) -
     """Refuse variables that none of these calibrators uses."""
     users = _NEED_ONE + _TAKE_SEVERAL
     if variables and not set(names) & {*users}:
+        if not names:
+            raise ValueError(f"the usual calibrators use no variable: name some by {option}, from {', '.join(users)}")
         raise ValueError(f"{option} {', '.join(names)} uses no variable; {', '.join(users)} do")
 
 
@@ -193,8 +196,9 @@ def _write(arguments: argparse.Namespace, rows: FileRows, taken: Any, fitted: An
         return write_rows(arguments.out, rows, taken, fitted.predict_proba(columns), arguments.label)
 
 
-def _text(fitted: Any) -> str:
-    return " ".join(repr(fitted).split())
+def _name(fitted: Any) -> str:
+    """Return the name of a calibrator on the command line."""
+    return next((name for name, each in NAMES.items() if each == type(fitted).__name__), "calibrator")
 
 
 # The rows of ``calibstat calibrate`` are read with all their columns, and written with other probabilities.

@@ -1,12 +1,12 @@
-r"""Which calibrator is best?
+r"""Which calibrator should be used, or is none better than the model itself?
 
-Fits calibrators on a share of the rows, and tests each of them, and the
-predictions as they are, on the other rows. Says which is better calibrated than
-which, by how much, and which cannot be told apart.
+Fits calibrators on a share of the rows, and compares each of them with the
+predictions as they are on the other rows: by calibration error, Brier score and
+log loss. Recommends one only if it is shown to be better, although it was chosen
+among several. Without --calibrators the usual ones are tried.
 
 example commands:
-  calibstat compare-calibrators predictions.csv --label actual \
-    --probs 'prob_*' --calibrators platt,beta,isotonic
+  calibstat compare-calibrators predictions.csv --label actual --probs 'prob_*'
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from calibstat.cli.calibrate import NAMES, make_calibrator, numeric_variables, r
 from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import Measure, one_question, read_sample
 from calibstat.cli.text import ProgressBar, plain_warnings
+from calibstat.comparisons.recommend import usual_calibrators
+from calibstat.comparisons.splits import TEST_SIZE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,11 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_one(parser, "--probs", required=True)
     parser.add_argument(
         "--calibrators",
-        required=True,
         action="extend",
         type=options.column_names,
         metavar="A,B,C",
-        help=f"the calibrators to compare, from {', '.join(NAMES)}",
+        help=f"the calibrators to compare, from {', '.join(NAMES)} (default: usual ones, by classes and rows)",
     )
     options.add(parser, "--weights", "--nan-policy")
     options.add_one(parser, "--variables", "--variable")
@@ -61,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, fit, test, compare, print."""
-    names = [name.lower() for name in arguments.calibrators]
+    names = [name.lower() for name in arguments.calibrators or ()]
     if len(set(names)) < len(names):
         raise ValueError(f"--calibrators {','.join(names)}: name each only once, such as platt,beta,isotonic")
     variables = arguments.variables or ()
@@ -69,12 +70,13 @@ def run(arguments: argparse.Namespace) -> None:
     with plain_warnings(), options.named_options({"adjust is ": "--adjust is "}):
         sample = read_sample(arguments, variables, "--variables")
         made = {name: make_calibrator("--calibrators", name, variables, len(sample.labels)) for name in names}
+        tried = made or usual_calibrators(sample, _share_of_tests(arguments))
         numeric_variables(sample)  # raises an error for text
         measure = Measure.asked(arguments, "DebiasedL2")
         question = one_question(sample.predictions, arguments.lens, measure)
         with ProgressBar("comparing"):
             found = cs.compare_calibrators(
-                made,
+                tried,
                 sample,
                 lens=None if arguments.lens is None and not measure.has_lens else question.view.lens,
                 # By default there are fewer cells for few rows.
@@ -89,3 +91,9 @@ def run(arguments: argparse.Namespace) -> None:
                 rng=arguments.seed,
             )
     show_and_draw(arguments, found.to_dict() | {"source": sample.predictions.source}, found, found.plot)
+
+
+def _share_of_tests(arguments: argparse.Namespace) -> float:
+    if arguments.cv is not None:
+        return 1 / max(arguments.cv, 2)
+    return TEST_SIZE if arguments.test_size is None else float(arguments.test_size)

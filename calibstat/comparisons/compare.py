@@ -15,10 +15,13 @@ from calibstat.binnings.intervals import EqualMass
 from calibstat.comparisons.results import (
     CalibratorComparison,
     CalibratorResult,
+    Change,
+    Changes,
     PairResult,
     Scores,
+    least_factor_of_changes,
     least_factor_of_pairs,
-    pair_pvalue,
+    twice_median,
 )
 from calibstat.comparisons.splits import (
     UNCALIBRATED,
@@ -32,12 +35,12 @@ from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, repe
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import Streams
 from calibstat.estimators.base import Estimator
-from calibstat.estimators.scores import BrierScore, LogScore
+from calibstat.estimators.scores import BrierScore, LogScore, Score
 from calibstat.estimators.squared import DebiasedL2
 from calibstat.inference.arguments import behind
-from calibstat.inference.compare import ComparisonTest, comparable, compare_tested
+from calibstat.inference.compare import ComparisonTest, comparable, compare_tested, comparison_test
 from calibstat.inference.compare_models import NOT_FOR_PAIRS
-from calibstat.inference.differences import with_large_cells
+from calibstat.inference.differences import kept_rows, with_large_cells
 from calibstat.inference.estimate import interval_or_none
 from calibstat.inference.intervals import ConfidenceInterval
 from calibstat.inference.multiplicity import (
@@ -45,6 +48,7 @@ from calibstat.inference.multiplicity import (
     adjust_pvalues,
     check_choices,
     enough_redraws,
+    holm,
     joint_only,
     more_note,
 )
@@ -56,6 +60,9 @@ from calibstat.nulls.consistency import Consistency
 
 # Fitting usually takes this share of the time, and tests this share of the rest.
 _FITTED, _TESTED = 0.6, 0.75
+_SCORES = (BrierScore(), LogScore())
+# An interval needs so many redraws, divided by the share of cases in which it may miss.
+_REDRAWS = 6
 _MISSING = NOT_FOR_PAIRS | joint_only("each pair of calibrators is tested by itself")
 
 
@@ -87,7 +94,10 @@ def compare_calibrators(
     every calibrator are tested for calibration, each under its own exact null. Each pair is compared as by
     `comparison_test`: by the difference of debiased squared errors, each binned by its own cells, with a p-value that
     also holds where both are calibrated. These p-values are adjusted over all pairs. Proper scores, split into
-    calibration and refinement, show where sharpness is lost.
+    calibration and refinement, show where sharpness is lost; their differences from the original predictions are tested
+    row by row.
+
+    The result recommends one calibrator or none, as `recommend_calibrator` says, and ranks all by their Brier scores.
 
     The p-values belong to the split that `rng` chooses; do not draw another one because of them. With several splits
     a p-value is twice the median over splits (Rueger 1978). Standard errors, widened for the shared rows (Nadeau &
@@ -124,17 +134,17 @@ def compare_calibrators(
     level : float
         Two calibrators are told apart if their adjusted p-value is at most this; p-values do not depend on it.
     confidence_level : float
-        Level of the intervals.
+        Of the intervals: those of all errors hold together, and those of what all calibrators change in a score.
     n_resamples : int, optional
-        Number of resamples for the exact p-values, by default 999; more where no two could be told apart otherwise, if
-        that costs little.
+        Number of resamples for the exact p-values, by default 999, or as many as the intervals need; more where no two
+        could be told apart otherwise, if that costs little.
     rng : int, Generator or None
         Chooses rows and redraws labels.
 
     Returns
     -------
     CalibratorComparison
-        With ``models``, ``pairs``, ``verdict``; prints itself in words.
+        With ``calibrator`` (the recommended one), ``models``, ``changes``, ``pairs``, ``verdict``; prints itself.
 
     Raises
     ------
@@ -171,12 +181,18 @@ def compare_calibrators(
     wanted, merged = with_large_cells(wanted, (each for models in seen for each in models.values()))
     texts = {UNCALIBRATED: ""} | {name: " ".join(repr(each).split()) for name, each in calibrators.items()}
     sizes = (len(plans[0][0].fit_rows), sum(len(each.test_rows) for each in plans[0]))
-    asked, work = 999 if n_resamples is None else n_resamples, sizes[1] * len(texts) * n_splits
-    n_resamples = enough_redraws(asked, least_factor_of_pairs(comb(len(texts), 2), n_splits, adjust), level, work)
+    asked = max(999, round(_REDRAWS * len(texts) / (1 - confidence_level))) if n_resamples is None else n_resamples
+    work = sizes[1] * len(texts) * n_splits
+    least = least_factor_of_pairs(comb(len(texts), 2), n_splits, adjust)
+    least = max(least, least_factor_of_changes(len(calibrators), n_splits))
+    n_resamples = enough_redraws(asked, least, level, work)
+    judging = Judging(wanted, adjust, level, confidence_level, n_resamples)
     with part(_FITTED, 1.0):
-        models, pairs = Judging(wanted, adjust, level, confidence_level, n_resamples)(texts, seen, streams, sizes)
+        models, pairs = judging(texts, seen, streams, sizes)
+        changes = judging.changes(pairs[: len(calibrators)], seen)
     return CalibratorComparison(
         models=models,
+        changes=changes,
         pairs=pairs,
         splits=tuple(split for plan in plans for split in plan),
         estimator=wanted,
@@ -231,33 +247,36 @@ class Judging:
         with part(0.0, _TESTED):
             for name, text in track(texts.items(), len(texts)):
                 own = [family.named(str(name)) for family in families]
-                found.append(self._model(name, text, [each[name] for each in samples], own))
+                found.append(self._model(name, text, [each[name] for each in samples], own, self._together(len(texts))))
         with part(_TESTED, 1.0):
             return tuple(found), self._pairs(list(combinations(found, 2)), samples, families, sizes)
 
+    def _together(self, n: int) -> float:
+        """Return the level of each of n intervals that hold together (Bonferroni)."""
+        return 1 - (1 - self.confidence_level) / n
+
     def _model(
-        self, name: str, calibrator: str, samples: Sequence[Sample], streams: Sequence[np.random.Generator]
+        self, name: str, calibrator: str, samples: Sequence[Sample], streams: Sequence[np.random.Generator], each: float
     ) -> CalibratorResult:
-        """Test a model on the rows of each split, and score it."""
+        """Test a model on the rows of each split, and score it; its interval has the level of `each`."""
         null = Consistency(self.n_resamples)
         tests = tuple(
-            calibration_test(each, self.estimator, null=null, level=self.level, rng=rng)
-            for each, rng in track(zip(samples, streams, strict=True), len(samples))
+            calibration_test(sample, self.estimator, null=null, level=self.level, rng=rng)
+            for sample, rng in track(zip(samples, streams, strict=True), len(samples))
         )
-        scores = [_scores(each, self.estimator, test.statistic) for each, test in zip(samples, tests, strict=True)]
-        each_score = [(each.brier, each.log, each.calibration, each.refinement) for each in scores]
-        brier, log, calibration, refinement = np.mean(each_score, axis=0).tolist()
-        interval = self._root_interval(samples[0], tests[0], streams[0]) if len(samples) == 1 else None
-        clipped = sum(each.n_clipped for each in scores)
+        scores = [_scores(sample, self.estimator, test.statistic) for sample, test in zip(samples, tests, strict=True)]
+        numbers = [(score.brier, score.log, score.calibration, score.refinement) for score in scores]
+        brier, log, calibration, refinement = np.mean(numbers, axis=0).tolist()
+        interval = self._root_interval(samples[0], tests[0], streams[0], each) if len(samples) == 1 else None
+        clipped = sum(score.n_clipped for score in scores)
         return CalibratorResult(name, calibrator, tests, Scores(brier, log, calibration, refinement, clipped), interval)
 
     def _root_interval(
-        self, sample: Sample, test: CalibrationTest, rng: np.random.Generator
+        self, sample: Sample, test: CalibrationTest, rng: np.random.Generator, level: float
     ) -> ConfidenceInterval | None:
         """Return the interval of the squared error, in roots, with the labels that its test has drawn."""
         seen, (law,) = self.estimator.lens(sample), test.null_distribution.replicates
-        core, level = self.estimator.core, self.confidence_level
-        interval = interval_or_none(core, seen, level, self.n_resamples, rng, law.samples)
+        interval = interval_or_none(self.estimator.core, seen, level, self.n_resamples, rng, law.samples)
         return interval and ConfidenceInterval(float(np.sqrt(interval.low)), float(np.sqrt(interval.high)))
 
     def _pairs(
@@ -272,11 +291,35 @@ class Judging:
             tuple(self._pair(*both, split, each, families[split]) for split, each in enumerate(samples))
             for both in track(chosen, len(chosen))
         ]
-        adjusted = adjust_pvalues([pair_pvalue(each) for each in tests], self.adjust)
+        single = [[(each.pvalue, _brier_pvalue(each)) for each in several] for several in tests]
+        combined = [[twice_median(measure) for measure in zip(*each, strict=True)] for each in single]
+        adjusted = [adjust_pvalues(measure, self.adjust) for measure in zip(*combined, strict=True)]
         return tuple(
-            PairResult(*both, each, float(pvalue), self.level, *sizes)
-            for both, each, pvalue in zip(chosen, tests, adjusted, strict=True)
+            PairResult(first, second, each, float(error), float(brier), self.level, *sizes)
+            for (first, second), each, error, brier in zip(chosen, tests, *adjusted, strict=True)
         )
+
+    def changes(self, pairs: Sequence[PairResult], samples: Sequence[Mapping[str, Sample]]) -> tuple[Changes, ...]:
+        """Return what each calibrator changes, from its pair with the original predictions.
+
+        P-values of errors and Brier scores, which decide, are adjusted together, those of the log loss by themselves.
+        """
+        level, names = self._together(len(pairs)), [pair.second.name for pair in pairs]
+        error = [Change(-pair.difference, None, pair.pvalue, 1.0) for pair in pairs]
+        brier, log = ([self._change(score, name, samples, level) for name in names] for score in _SCORES)
+        known = _adjusted(error + brier)
+        return tuple(map(Changes, names, known[: len(pairs)], known[len(pairs) :], _adjusted(log)))
+
+    def _change(self, score: Score, name: str, samples: Sequence[Mapping[str, Sample]], level: float) -> Change:
+        """Compare a score of the whole predictions, row by row, on the rows that the lens keeps."""
+        tests = []
+        for each in samples:
+            rows = kept_rows(each[UNCALIBRATED], self.estimator)
+            both = each[name].take(rows), each[UNCALIBRATED].take(rows)
+            tests.append(comparison_test(*both, score, confidence_level=level))
+        interval = tests[0].confidence_interval if len(tests) == 1 else None
+        difference, pvalue = np.mean([each.difference for each in tests]), twice_median([each.pvalue for each in tests])
+        return Change(float(difference), interval, pvalue, 1.0)
 
     def _pair(
         self,
@@ -299,10 +342,20 @@ class Judging:
         )
 
 
+def _adjusted(changes: Sequence[Change]) -> list[Change]:
+    """Adjust the p-values of all together."""
+    adjusted = holm([each.pvalue for each in changes]).tolist()
+    return [each._replace(pvalue_adjusted=p) for each, p in zip(changes, adjusted, strict=True)]
+
+
+def _brier_pvalue(test: ComparisonTest) -> float:
+    assert test.score_difference is not None
+    return test.score_difference.pvalue
+
+
 def _scores(sample: Sample, estimator: Estimator, squared: float) -> Scores:
-    """Return the scores seen through the lens; refinement is the Brier score without its calibration part."""
-    seen = estimator.lens(sample)
-    brier, log = float(BrierScore()(seen)), LogScore()
-    called = seen.predictions.probabilities[np.arange(len(seen)), seen.outcomes]
-    clipped = int(np.count_nonzero(called < log.clip))
-    return Scores(brier, float(log(seen)), squared, brier - squared, clipped)
+    """Return the scores of the rows that the lens keeps; refinement is what is seen without its calibration part."""
+    kept, brier, log = sample.take(kept_rows(sample, estimator)), BrierScore(), LogScore()
+    called = kept.predictions.probabilities[np.arange(len(kept)), kept.outcomes]
+    refinement = float(brier(estimator.lens(sample))) - squared
+    return Scores(float(brier(kept)), float(log(kept)), squared, refinement, int(np.count_nonzero(called < log.clip)))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._text import counted, percent
-from calibstat.comparisons.splits import Split
+from calibstat.comparisons.splits import UNCALIBRATED, Split
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.scores import LogScore
 from calibstat.inference.compare import ENOUGH_ROWS, ComparisonTest
@@ -22,12 +22,11 @@ from calibstat.inference.results import (
     RowCounts,
     frame,
     interval_text,
-    noted,
     number,
     picked,
+    pvalue_cell,
     small_pvalue,
 )
-from calibstat.lenses.base import Lens
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,12 +40,14 @@ _CROSS_FITTED = (
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibratorComparison(Result):
-    """The result of `compare_calibrators`.
+    """The result of `compare_calibrators` and of `recommend_calibrator`.
 
     Parameters
     ----------
     models : tuple of CalibratorResult
         The original predictions ("uncalibrated") first, then the calibrators in their order.
+    changes : tuple of Changes
+        What each calibrator changes, with p-values that are adjusted over all calibrators.
     pairs : tuple of PairResult
         One for each pair of models.
     splits : tuple of Split
@@ -58,14 +59,18 @@ class CalibratorComparison(Result):
     level : float
         Two models are told apart if their adjusted p-value is at most this.
     confidence_level : float
+        Of the intervals: those of all `models` hold together, and those of each score in `changes`.
     n_resamples : int
     cross_fitted : bool
         Whether all rows are test rows, each predicted by a calibrator that was fitted on the other folds.
     notes : tuple of str
         Limits of the result.
+    fitted : calibrator, optional
+        The recommended calibrator, fitted on all rows by `recommend_calibrator`; None if none is recommended.
     """
 
     models: tuple[CalibratorResult, ...]
+    changes: tuple[Changes, ...]
     pairs: tuple[PairResult, ...]
     splits: tuple[Split, ...]
     estimator: Estimator
@@ -75,10 +80,13 @@ class CalibratorComparison(Result):
     n_resamples: int
     cross_fitted: bool
     notes: tuple[str, ...]
+    fitted: Any = None
 
+    is_screen: ClassVar[bool] = True
     _display: ClassVar[str] = "ComparisonDisplay"
     _row: ClassVar[str] = "pair"
-    _text_columns: ClassVar[tuple[int, ...]] = (0, 3)
+    _text_columns: ClassVar[tuple[int, ...]] = (0, 2)
+    _spare_columns: ClassVar[tuple[int, ...]] = (8, 9, 7, 5)
 
     def __getitem__(self, name: str) -> CalibratorResult:
         for each in self.models:
@@ -87,28 +95,79 @@ class CalibratorComparison(Result):
         raise KeyError(f"there is no {name!r}; there are {[each.name for each in self.models]}")
 
     @property
+    def calibrator(self) -> str:
+        """The name of the recommended calibrator, or "uncalibrated" if the model's own probabilities are to be kept.
+
+        Of the calibrators that are shown to be better, it is the one with the smallest Brier score.
+        """
+        better = [each for each in self.changes if each.better(self.level)]
+        return min(better, key=lambda each: each.brier.difference).name if better else UNCALIBRATED
+
+    @property
+    def ranked(self) -> tuple[CalibratorResult, ...]:
+        """The calibrators and the original predictions, the smallest Brier score first."""
+        return tuple(sorted(self.models, key=lambda each: each.scores.brier))
+
+    @property
     def verdict(self) -> str:
-        """The sentences that say which calibrators are better than which, or that none can be told apart."""
-        told = [pair for pair in self.pairs if pair.rejects]
-        if not told:
-            smallest = min(pair.pvalue_adjusted for pair in self.pairs)
-            names = ", ".join(each.name for each in self.models)
-            least = least_factor_of_pairs(len(self.pairs), 1 if self.cross_fitted else len(self.splits), self.adjust)
-            none = cannot_reject(self.n_resamples, least, self.level)
-            return (
-                f"{none} No two of {names} can be told apart at {percent(self.level)} by their binned errors "
-                f"{where(self.estimator.lens)} (smallest adjusted p {small_pvalue(smallest, level=self.level)})."
-            ).lstrip()
-        return "\n".join(pair.verdict for pair in told)
+        """The recommendation: which calibrator to use and what it improves, or to keep the model's probabilities."""
+        if self.calibrator == UNCALIBRATED:
+            return self._advice_to_keep
+        change = next(each for each in self.changes if each.name == self.calibrator)
+        new, own = self[self.calibrator], self.models[0]
+        lower, ends = -change.brier.difference, change.brier.confidence_interval
+        brier = f"{lower:.3g}" + ("" if ends is None else f" ({-ends[1]:.3g} to {-ends[0]:.3g})")
+        evidence = small_pvalue(change.pvalue_of_better, level=self.level)
+        return (
+            f"Use {new.name}: calibration error{self._of} {_root(new)} instead of {_root(own)}, "
+            f"Brier score lower by {brier}, adjusted p {evidence} (at most {percent(self.level)})."
+            f"{self._not_told_apart}{_direction(' Before', own)}"
+        )
+
+    @property
+    def _of(self) -> str:
+        return f" of {self.models[0].tests[0].question.what}"
+
+    @property
+    def _not_told_apart(self) -> str:
+        """Name the other calibrators from which the recommended one cannot be told apart."""
+        both = [pair for pair in self.pairs if self.calibrator in pair.names and UNCALIBRATED not in pair.names]
+        alike = {name for pair in both if not pair.told_apart for name in pair.names}
+        names = [each.name for each in self.ranked if each.name in alike and each.name != self.calibrator]
+        return f" Not told apart from {', '.join(names)}." if names else ""
+
+    @property
+    def _advice_to_keep(self) -> str:
+        """Say that no calibrator is shown to be better, how near the best one is, and which ones are worse."""
+        blurring = [each for each in self.changes if each.shown_lower(self.level)]
+        improving = [each.pvalue_of_better for each in self.changes if each not in blurring]
+        several = len(self.changes) > 1
+        which = (
+            f"none of {len(self.changes)} calibrators is shown" if several else f"{self.changes[0].name} is not shown"
+        )
+        evidence = f" (smallest adjusted p {small_pvalue(min(improving), level=self.level)})" if improving else ""
+        said = [f"Keep the model's own probabilities: {which} to be better at {percent(self.level)}{evidence}."]
+        for each in blurring:
+            p = small_pvalue(each.pvalue_of_better, level=self.level)
+            cost = "a larger Brier score" if each.brier.difference > 0 else "a larger calibration error"
+            gain = "calibration error" if each.brier.difference > 0 else "Brier score"
+            said.append(f"{each.name} has a smaller {gain} (adjusted p {p}), but {cost}.")
+        worse = [each for each in self.changes if each not in blurring and each.shown_higher(self.level)]
+        if worse:
+            p = small_pvalue(max(each.pvalue_of_worse for each in worse), level=self.level)
+            verb, p = ("are", p.replace("= ", "at most ")) if len(worse) > 1 else ("is", p)
+            said.append(f"{', '.join(each.name for each in worse)} {verb} worse (adjusted p {p}).")
+        said.append(f"Calibration error{self._of} {_root(self.models[0])}.{_direction('', self.models[0])}")
+        return " ".join(said)
 
     @property
     def hypotheses(self) -> tuple[str, str]:
         """The null of each single test, and of each comparison of two."""
-        pair = f"two have the same squared calibration error {where(self.estimator.lens)}, each binned by its own cells"
+        of = self._of
         own = self.models[0].tests[0].hypothesis
         if self.cross_fitted:
             own = own.replace("(exact)", "(exact for the predictions as given, approximate for cross-fitted ones)")
-        return own, f"{pair} (both may be zero)"
+        return own, f"two have the same squared calibration error{of}, each binned by its own cells (both may be zero)"
 
     def forest(self) -> Forest:
         """Return the calibrators as rows of a forest plot, the smallest error first, with the pairs told apart."""
@@ -123,7 +182,8 @@ class CalibratorComparison(Result):
                 [name for name in place if name not in worse], len(told), len(self.pairs), self._n_test
             ),
             caption=f"{self._rows_text()[0].upper()}{self._rows_text()[1:]}. "
-            f"{models_caption(self.confidence_level, self.level, squared=True)} {' '.join(self.verdict.splitlines())}",
+            f"{models_caption(self.confidence_level, self.level, squared=True, of='that holds for all together')} "
+            f"{self.verdict}",
             interval=f"{percent(self.confidence_level)} interval" if models[0].root_interval else "",
             noise=f"{percent(1 - self.level)} if calibrated",
             apart=tuple((place[pair.first.name], place[pair.second.name]) for pair in told),
@@ -133,8 +193,9 @@ class CalibratorComparison(Result):
         return [pair.to_dict() for pair in self.pairs]
 
     def models_to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with a row for each calibrator."""
-        return frame([each.to_dict() for each in self.models])
+        """Return a pandas DataFrame with a row for each calibrator, and what it changes."""
+        changes = {each.name: each.to_dict() for each in self.changes}
+        return frame([each.to_dict() | changes.get(each.name, {}) for each in self.models])
 
     def _counted(self) -> dict[str, Any]:
         return RowCounts.least(test.question.counts for each in self.models for test in each.tests)._asdict()
@@ -142,55 +203,107 @@ class CalibratorComparison(Result):
     def _values(self) -> dict[str, Any]:
         own, pair = self.hypotheses
         return {
+            **picked(self, "calibrator verdict"),
             "lens": repr(self.estimator.lens),
             "estimator": repr(self.estimator.core),
             "n_fit": len(self.splits[0].fit_rows),
             "n_test": self._n_test,
             "n_splits": 1 if self.cross_fitted else len(self.splits),
-            **picked(self, "cross_fitted adjust level confidence_level n_resamples models pairs"),
+            **picked(self, "cross_fitted adjust level confidence_level n_resamples models changes pairs"),
             "hypothesis": own,
             "pair_hypothesis": pair,
-            "notes": self.all_notes,
+            "notes": self._notes(),
         }
 
-    @property
-    def all_notes(self) -> tuple[str, ...]:
-        """Limits of the result, also those that follow from how rows were split."""
-        found = list(self.notes)
-        if self.cross_fitted:
-            found.append(_CROSS_FITTED)
-        clipped = [each for each in self.models if each.scores.n_clipped]
-        if clipped:
-            rows = ", ".join(f"{each.name} in {counted(each.scores.n_clipped, 'row')}" for each in clipped)
-            found.append(
-                f"log takes a probability below {LogScore().clip:g} for this much, or it would be infinite; the "
-                f"outcome had such a probability for {rows}"
-            )
-        if self._n_test < ENOUGH_ROWS:
-            found.append(f"fewer than {ENOUGH_ROWS} test rows: the p-value of a difference is only about right")
-        return tuple(found)
-
-    def _sentences(self) -> list[str]:
-        return [self.verdict, *apart_lines(self.pairs), f"  {self._rows_text()}"]
-
     def _table(self) -> list[list[str]]:
-        return error_table(self.models, self.confidence_level)
+        level = percent(self.confidence_level)
+        heads = ["", "error", level, "p error", "Brier", "change", "p Brier", "log loss", "change log", "p log"]
+        changes = {each.name: each for each in self.changes}
+        return [heads, *(self._table_row(each, changes.get(each.name)) for each in self.ranked)]
+
+    def _table_row(self, model: CalibratorResult, change: Changes | None) -> list[str]:
+        def cells(found: Change | None) -> list[str]:
+            return (
+                ["", ""]
+                if found is None
+                else [signed(found.difference), pvalue_cell(found.pvalue_adjusted, self.level)]
+            )
+
+        return [
+            model.name,
+            f"{model.root:.3f}",
+            _root_ends(model),
+            cells(change and change.error)[1],
+            decimals(model.scores.brier),
+            *cells(change and change.brier),
+            decimals(model.scores.log),
+            *cells(change and change.log),
+        ]
+
+    def _notes(self) -> tuple[str, ...]:
+        least = least_factor_of_changes(len(self.changes), 1 if self.cross_fitted else len(self.splits))
+        none = cannot_reject(self.n_resamples, least, self.level)
+        found = [f"of the calibration error: {none}"] if none else []
+        found += [_CROSS_FITTED] if self.cross_fitted else []
+        if self._n_test < ENOUGH_ROWS:
+            found.append(f"with fewer than {ENOUGH_ROWS} test rows, p-values of differences are only about right")
+        return (*found, *self._sharpness, self._rows_text(), *self._log_alone, *self.notes, *self._clipped)
+
+    @property
+    def _sharpness(self) -> list[str]:
+        """Say what the recommended calibrator costs in sharpness."""
+        if self.calibrator == UNCALIBRATED:
+            return []
+        new, own = (self[name].scores.refinement for name in (self.calibrator, UNCALIBRATED))
+        cost = "costs sharpness" if new > own else "costs no sharpness"
+        return [
+            f"{self.calibrator} {cost}: without its calibration part the Brier score{self._of} is "
+            f"{decimals(new)}, and {decimals(own)} for the model's own probabilities"
+        ]
+
+    @property
+    def _log_alone(self) -> list[str]:
+        """Say why a smaller log loss alone recommends nothing."""
+        names = [each.name for each in self.changes if each.log.lower(self.level)]
+        if self.calibrator != UNCALIBRATED or not names:
+            return []
+        return [
+            f"the log loss of {', '.join(names)} is smaller, but that depends most on the rows with the most extreme "
+            "probabilities, so that it alone recommends none"
+        ]
+
+    @property
+    def _clipped(self) -> list[str]:
+        clipped = [each for each in self.models if each.scores.n_clipped]
+        if not clipped:
+            return []
+        rows = ", ".join(f"{each.name} in {counted(each.scores.n_clipped, 'row')}" for each in clipped)
+        return [
+            f"log loss takes a probability below {LogScore().clip:g} for this much, or it would be infinite; the "
+            f"outcome had such a probability for {rows}"
+        ]
 
     def _details(self) -> list[tuple[str, str]]:
         own, pair = self.hypotheses
         exact = "only approximate for calibrators, see the note" if self.cross_fitted else "exact"
+        alone = ", ".join(f"{each.name} {pvalue_cell(each.pvalue)}" for each in self.models)
+        sharp = ", ".join(f"{each.name} {decimals(each.scores.refinement)}" for each in self.ranked)
         return [
-            ("squared", "unbiased squared calibration error of cell means, in each one's own cells; root: its root"),
-            ("p", f"of the test of each one by itself ({exact})"),
+            ("error", f"root of the unbiased squared calibration error of cell means{self._of}"),
+            ("", f"p of the test of each one by itself ({exact}): {alone}"),
+            ("change", "calibrated minus own probabilities, the same rows: smaller is better"),
             (
-                "scores",
-                "seen through the lens; Brier = squared calibration error + refinement, which grows as sharpness is "
-                "lost",
+                "p",
+                f"of a difference from the own probabilities, by Holm's method over the {2 * len(self.changes)} "
+                f"p-values of error and Brier score, and over the {len(self.changes)} of log loss",
             ),
+            ("intervals", f"those of a measure hold together with {percent(self.confidence_level)} (Bonferroni)"),
+            ("advice", _ADVICE),
+            ("sharpness", f"Brier score without its calibration part{self._of}: {sharp}"),
             ("null", own),
             ("pairs", f"{pair}; {self._pair_text()}"),
+            *(("", pair.verdict) for pair in self.pairs if UNCALIBRATED not in pair.names and pair.rejects),
             ("estimator", repr(self.estimator)),
-            *noted(self.all_notes),
         ]
 
     @property
@@ -213,14 +326,88 @@ class CalibratorComparison(Result):
         )
 
 
+_ADVICE = (
+    "of the calibrators whose calibration error or Brier score is shown to be smaller, the one with the smallest Brier "
+    "score; none whose Brier score is larger than that of the own probabilities, or whose calibration error is shown "
+    "to be larger"
+)
+
+
+class Change(NamedTuple):
+    """What a calibrator changes in one measure: calibrated minus own probabilities, so that negative is better.
+
+    Its interval and those of the other calibrators hold together; it is None for the squared error and for several
+    splits. The adjusted p-value is by Holm's method: over the errors and Brier scores of all calibrators together, or
+    over the log losses of all.
+    """
+
+    difference: float
+    confidence_interval: tuple[float, float] | None
+    pvalue: float
+    pvalue_adjusted: float
+
+    def lower(self, level: float) -> bool:
+        """Whether the measure is shown to be smaller."""
+        return self.difference < 0 and self.pvalue_adjusted <= level
+
+    def higher(self, level: float) -> bool:
+        """Whether the measure is shown to be larger."""
+        return self.difference > 0 and self.pvalue_adjusted <= level
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """What a calibrator changes on rows that it was not fitted on, with several splits on average.
+
+    `error` is the squared calibration error through the lens; `brier` and `log` are scores of the whole predictions,
+    paired by row.
+    """
+
+    name: str
+    error: Change
+    brier: Change
+    log: Change
+
+    def better(self, level: float) -> bool:
+        """Whether error or Brier score is shown to be smaller, and neither speaks against the calibrator."""
+        return self.shown_lower(level) and self.brier.difference <= 0 and not self.error.higher(level)
+
+    def shown_lower(self, level: float) -> bool:
+        """Whether the error or the Brier score is shown to be smaller."""
+        return self.error.lower(level) or self.brier.lower(level)
+
+    def shown_higher(self, level: float) -> bool:
+        """Whether the error or the Brier score is shown to be larger."""
+        return self.error.higher(level) or self.brier.higher(level)
+
+    @property
+    def pvalue_of_better(self) -> float:
+        """The smallest adjusted p-value of error and Brier score, of those that are smaller; 1 if none is."""
+        return min([1.0, *(each.pvalue_adjusted for each in (self.error, self.brier) if each.difference < 0)])
+
+    @property
+    def pvalue_of_worse(self) -> float:
+        """The smallest adjusted p-value of error and Brier score, of those that are larger; 1 if none is."""
+        return min([1.0, *(each.pvalue_adjusted for each in (self.error, self.brier) if each.difference > 0)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        each = {"error": self.error, "brier": self.brier, "log": self.log}
+        return {"name": self.name} | {
+            f"{name}_{field}": value for name, change in each.items() for field, value in change._asdict().items()
+        }
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Proper scores of the test rows, seen through the lens; smaller is better.
+    """Proper scores of the test rows; smaller is better.
 
-    `calibration` is the part of the Brier score that vanishes if each cell's mean residual is added to its predictions
-    (unbiased, binned). `refinement` is the rest, which grows as sharpness is lost. `n_clipped` is the number of rows,
-    over all splits, whose outcome had such a small probability that the log score replaces it by a larger one.
+    `brier` and `log` are of the whole predictions, the other two of what is seen through the lens: `calibration` is the
+    part of the Brier score that vanishes if each cell's mean residual is added to its predictions (unbiased, binned),
+    and `refinement` is the rest, which grows as sharpness is lost. `n_clipped` is the number of rows, over all splits,
+    whose outcome had such a small probability that the log score replaces it by a larger one.
     """
 
     brier: float
@@ -236,7 +423,8 @@ class CalibratorResult(Result):
     """The results of one calibrator on rows that it was not fitted on; with several splits, their means.
 
     `calibrator` is its repr, or "" for the original predictions. `tests` has one test for each split, of the debiased
-    squared error under its own null. `root_interval` is the interval of the root error, for a single split.
+    squared error under its own null. `root_interval` is the interval of the root error, for a single split; those of
+    all calibrators hold together.
     """
 
     name: str
@@ -245,6 +433,7 @@ class CalibratorResult(Result):
     scores: Scores
     root_interval: ConfidenceInterval | None
 
+    is_screen: ClassVar[bool] = True
     _no_display: ClassVar[str] = "the plot() of its comparison draws it beside the others"
 
     @property
@@ -270,9 +459,17 @@ class CalibratorResult(Result):
 
     @property
     def verdict(self) -> str:
-        """One sentence with the root error and the p-value."""
-        interval = f" ({_root_ends(self)})" if self.root_interval else ""
-        return f"{self.name}: root calibration error {self.root:.3g}{interval}, p = {self.pvalue:.3g}"
+        """One sentence with the error and the p-value."""
+        of = f" of {self.tests[0].question.what}"
+        return f"{self.name}: calibration error{of} {_root(self)}, p {small_pvalue(self.pvalue)}.{_direction('', self)}"
+
+    def _details(self) -> list[tuple[str, str]]:
+        scores = self.scores
+        return [
+            ("scores", f"Brier {decimals(scores.brier)}, log loss {decimals(scores.log)}"),
+            ("sharpness", f"Brier score without its calibration part: {decimals(scores.refinement)}"),
+            ("calibrator", self.calibrator or "none: the model's own probabilities"),
+        ]
 
     def _counted(self) -> dict[str, Any]:
         return RowCounts.least(test.question.counts for test in self.tests)._asdict()
@@ -290,33 +487,64 @@ class CalibratorResult(Result):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class PairResult(Result):
-    """Two calibrators on the same test rows, with one test for each split; `pvalue_adjusted` is over all pairs."""
+    """Two calibrators on the same test rows, with one test for each split.
+
+    `pvalue_adjusted` of the squared errors and `brier_pvalue_adjusted` of the Brier scores are each adjusted over all
+    pairs. The interval is of this pair alone.
+    """
 
     first: CalibratorResult
     second: CalibratorResult
     tests: tuple[ComparisonTest, ...]
     pvalue_adjusted: float
+    brier_pvalue_adjusted: float
     level: float
     n_fit: int
     n_test: int
 
+    is_screen: ClassVar[bool] = True
     _no_display: ClassVar[str] = "the plot() of its comparison shows which pairs are told apart"
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of both."""
+        return self.first.name, self.second.name
 
     @property
     def verdict(self) -> str:
         """One sentence: which of the two is better and by how much, or that they cannot be told apart."""
-        lens = where(self.tests[0].questions[0].lens)
+        of, p = f" of {self.tests[0].questions[0].what}", small_pvalue(self.pvalue_adjusted, level=self.level)
         if not self.rejects:
-            names = f"{self.first.name} and {self.second.name}"
-            at = f"at {percent(self.level)}"
-            return f"{names} cannot be told apart {at} by their binned errors {lens} ({_adjusted(self)})."
+            return (
+                f"{self.first.name} and {self.second.name} cannot be told apart at {percent(self.level)} by their "
+                f"calibration errors{of} (adjusted p {p})."
+            )
         better, worse = (self.first, self.second) if self.difference < 0 else (self.second, self.first)
-        difference = number(abs(self.difference), better.value, worse.value)
         return (
-            f"{better.name} is better calibrated than {worse.name} {lens}: binned squared calibration error lower by "
-            f"{difference} ({_spread(self)}root errors {_root(better)} and {_root(worse)}), adjusted p "
-            f"{small_pvalue(self.pvalue_adjusted, level=self.level)} (at most {percent(self.level)})."
+            f"{better.name} is better calibrated than {worse.name}: calibration error{of} {_root(better)} instead of "
+            f"{_root(worse)}, adjusted p {p} (at most {percent(self.level)})."
         )
+
+    def _notes(self) -> tuple[str, ...]:
+        interval = self.confidence_interval
+        if self.rejects or interval is None or interval.low <= 0 <= interval.high:
+            return ()
+        return ("the interval of the difference excludes 0, but the p-value decides",)
+
+    def _details(self) -> list[tuple[str, str]]:
+        difference = number(self.difference, self.first.value, self.second.value)
+        error, interval = self.split_standard_error, self.confidence_interval
+        if interval is not None:
+            difference += f" ({interval_text(interval, self.tests[0].confidence_level)}, of this pair alone)"
+        elif error is not None:
+            difference += (
+                f" (mean over {len(self.tests)} splits, their standard error {number(error, self.difference)})"
+            )
+        brier = pvalue_cell(self.brier_pvalue_adjusted, self.level)
+        return [
+            ("squared", f"difference of the squared errors, {self.first.name} minus {self.second.name}: {difference}"),
+            ("Brier", f"adjusted p of the difference of Brier scores: {brier}"),
+        ]
 
     @property
     def difference(self) -> float:
@@ -326,12 +554,17 @@ class PairResult(Result):
     @property
     def pvalue(self) -> float:
         """The wrapped p-value of this pair by itself; with several splits, twice the median."""
-        return pair_pvalue(self.tests)
+        return twice_median([test.pvalue for test in self.tests])
 
     @property
     def rejects(self) -> bool:
-        """Whether the adjusted p-value tells the two apart."""
+        """Whether the calibration errors are told apart."""
         return self.pvalue_adjusted <= self.level
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether calibration errors or Brier scores are."""
+        return min(self.pvalue_adjusted, self.brier_pvalue_adjusted) <= self.level
 
     @property
     def confidence_interval(self) -> ConfidenceInterval | None:
@@ -351,6 +584,7 @@ class PairResult(Result):
             "first": self.first.name,
             "second": self.second.name,
             **picked(self, "difference confidence_interval split_standard_error pvalue pvalue_adjusted"),
+            "brier_pvalue_adjusted": self.brier_pvalue_adjusted,
             "differences": [test.difference for test in self.tests],
             "pvalues": [test.pvalue for test in self.tests],
             "brier_difference": self.first.scores.brier - self.second.scores.brier,
@@ -363,92 +597,37 @@ def least_factor_of_pairs(n_pairs: int, n_splits: int, adjust: str) -> float:
     return 2 * (2 if n_splits > 1 else 1) * least_factor(adjust, n_pairs)
 
 
-def pair_pvalue(tests: Sequence[ComparisonTest]) -> float:
-    """Combine the wrapped p-values of the splits."""
-    return twice_median([test.pvalue for test in tests])
+def least_factor_of_changes(n_calibrators: int, n_splits: int) -> float:
+    """Return the smallest adjusted p-value of an error that a calibrator changes, times 1 + R."""
+    return least_factor_of_pairs(2 * n_calibrators, n_splits, "holm")
 
 
 # Comparisons of calibrators in words. Words never accept a null hypothesis.
 
-MOST_PAIRS = 6
+
+def _direction(when: str, model: CalibratorResult) -> str:
+    """Say which way a model errs, where there are two outcomes."""
+    found = model.tests[0].question.direction
+    return "" if found is None else f"{when + ':' if when else ''} {found}."
 
 
-def where(lens: Lens) -> str:
-    """Name the lens in a sentence: "for the top label", or its repr."""
-    return "for the top label" if repr(lens) == "TopLabel()" else f"through {lens!r}"
-
-
-def apart_lines(pairs: Sequence[PairResult]) -> list[str]:
-    """List the pairs that cannot be told apart; of many pairs, only those whose interval excludes 0."""
-    apart = [pair for pair in pairs if not pair.rejects]
-    shown = apart if len(apart) <= MOST_PAIRS else [pair for pair in apart if outvoted(pair)]
-    lines = [
-        f"  {pair.first.name} and {pair.second.name} cannot be told apart at {percent(pair.level)} ({_adjusted(pair)})"
-        for pair in shown
-    ]
-    rest = len(apart) - len(shown)
-    noun = "other pair" if shown else "pair"
-    at = f"at {percent(pairs[0].level)}"
-    return lines if not rest else [*lines, f"  {counted(rest, noun)} cannot be told apart {at} (to_frame)"]
-
-
-def outvoted(pair: PairResult) -> bool:
-    """Whether the interval of the difference excludes 0, but the p-value does not reject."""
-    interval = pair.confidence_interval
-    return not pair.rejects and interval is not None and not interval.low <= 0 <= interval.high
-
-
-def _adjusted(pair: PairResult) -> str:
-    note = "; the interval of the difference excludes 0, but the p-value decides" if outvoted(pair) else ""
-    return f"adjusted p {small_pvalue(pair.pvalue_adjusted, level=pair.level)}{note}"
-
-
-def error_table(models: Sequence[CalibratorResult], confidence_level: float) -> list[list[str]]:
-    """Return the cells of a table of errors, p-values and scores, a row for each calibrator."""
-    head = ["", "squared", "root", percent(confidence_level), "p", "Brier", "refinement", "log"]
-    values = [each.value for each in models]
-    return [
-        head,
-        *(
-            [
-                each.name,
-                number(each.value, *values),
-                f"{each.root:.3g}",
-                _root_ends(each),
-                f"{each.pvalue:.3g}",
-                _decimals(each.scores.brier),
-                _decimals(each.scores.refinement),
-                _decimals(each.scores.log),
-            ]
-            for each in models
-        ),
-    ]
-
-
-def _decimals(value: float) -> str:
+def decimals(value: float) -> str:
     """Write five decimals; a zero has no sign."""
     return f"{round(value, 5) + 0.0:.5f}"
 
 
-def _spread(pair: PairResult) -> str:
-    interval = pair.confidence_interval
-    if interval is not None:
-        low, high = sorted(-end if pair.difference < 0 else end for end in interval)
-        return f"{interval_text((low, high), pair.tests[0].confidence_level).replace(' %:', ' % interval')}; "
-    error = pair.split_standard_error
-    # there is such an error only for several splits
-    if error is None:
-        return ""
-    return f"mean over {len(pair.tests)} splits, their standard error {number(error, pair.difference)}; "
+def signed(value: float) -> str:
+    """Write five decimals with the sign; a zero has none."""
+    return decimals(value) if round(value, 5) == 0 else f"{value:+.5f}"
 
 
 def _root(model: CalibratorResult) -> str:
     interval = _root_ends(model)
-    return f"{model.root:.3g} [{interval}]" if interval else f"{model.root:.3g}"
+    return f"{model.root:.3f} ({interval})" if interval else f"{model.root:.3f}"
 
 
 def _root_ends(model: CalibratorResult) -> str:
-    return "" if model.root_interval is None else f"{model.root_interval[0]:.3g} to {model.root_interval[1]:.3g}"
+    return "" if model.root_interval is None else f"{model.root_interval[0]:.3f} to {model.root_interval[1]:.3f}"
 
 
 def twice_median(pvalues: Sequence[float]) -> float:

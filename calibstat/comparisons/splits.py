@@ -17,6 +17,7 @@ from calibstat.data.checks import check_range, check_sums
 from calibstat.data.sample import Predictions, Sample
 
 UNCALIBRATED = "uncalibrated"
+TEST_SIZE = 0.5
 ROWS_OF_A_STRATUM = 20
 FEWEST_TEST_ROWS = 20
 
@@ -85,7 +86,7 @@ def chosen_splits(
     seen = _seen_already(sample, calibrators, fitted_rows)
     if cv is not None:
         return [_folds(sample, test_size, cv, n_splits, seen, rng)]
-    share = 0.5 if test_size is None else test_size
+    share = TEST_SIZE if test_size is None else test_size
     if not 0 < share < 1:
         raise ValueError(
             f"test_size is {share!r}, but it must lie between 0 and 1, such as 0.5: calibrators need rows to be fitted "
@@ -192,15 +193,24 @@ def recalibrated(calibrator: Any, name: str, sample: Sample, split: Split, fitte
     """Return a calibrator's probabilities (m, K) of the test rows; a copy is fitted first unless it is `fitted`."""
     model, table = prepared(calibrator, name, sample.predictions, fitted)
     if not fitted:
-        weights = sample.predictions.weights
-        more = {} if weights is None else {"sample_weight": weights[split.fit_rows]}
-        try:
-            model.fit(table[split.fit_rows], sample.outcomes[split.fit_rows], **more)
-        except ValueError as error:
-            raise ValueError(
-                f"calibrator {name!r} cannot be fitted on {counted(len(split.fit_rows), 'row')}: {error}"
-            ) from error
+        _fit(model, name, table, sample, split.fit_rows)
     return checked_probabilities(model.predict_proba(table[split.test_rows]), name, len(sample.labels))
+
+
+def fitted_on(calibrator: Any, name: str, sample: Sample) -> Any:
+    """Return a copy of a calibrator, fitted on all rows."""
+    model, table = prepared(calibrator, name, sample.predictions, fitted=False)
+    return _fit(model, name, table, sample, np.arange(len(sample)))
+
+
+def _fit(model: Any, name: str, table: Array, sample: Sample, rows: Ints) -> Any:
+    weights = sample.predictions.weights
+    more = {} if weights is None else {"sample_weight": weights[rows]}
+    try:
+        model.fit(table[rows], sample.outcomes[rows], **more)
+    except ValueError as error:
+        raise ValueError(f"calibrator {name!r} cannot be fitted on {counted(len(rows), 'row')}: {error}") from error
+    return model
 
 
 def prepared(calibrator: Any, name: str, predictions: Predictions, fitted: bool) -> tuple[Any, Array]:

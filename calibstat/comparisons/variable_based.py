@@ -211,14 +211,11 @@ def _split(sample: Sample, n_fit: int | None, fit_rows: Any, rng: np.random.Gene
     return split
 
 
-_AS_USED = (
-    ("cells", "of equal mass, of each calibrator's confidence and of the variable"),
-    ("noise", "mean of the errors of a calibrated model with as many rows; p: exact, of ECE and of VECE"),
-)
-_AS_PUBLISHED = (
-    ("cells", "between quantiles of the uncalibrated confidence, and of the variable"),
-    ("note", "mistakes are those of the uncalibrated label, as in the tables of Kelly & Smyth (2023)"),
-)
+_MEASURES = "ECE over the confidence, VECE over the variable (Kelly & Smyth 2023)"
+_CELLS = "of equal mass, of each calibrator's confidence and of the variable"
+_CELLS_OF_PAPER = "between quantiles of the uncalibrated confidence, and of the variable"
+_NOISE = "noise is the mean of the errors of a calibrated model with as many rows; p of each error is exact"
+_OF_PAPER = "mistakes are those of the uncalibrated label, as in the tables of Kelly & Smyth (2023)"
 
 
 class VariableBasedErrors(NamedTuple):
@@ -261,6 +258,7 @@ class VariableBasedComparison(Result):
     convention: str
     counts: RowCounts
 
+    is_screen: ClassVar[bool] = True
     _display: ClassVar[str] = "ComparisonDisplay"
     _row: ClassVar[str] = "name"
 
@@ -272,10 +270,13 @@ class VariableBasedComparison(Result):
 
     @property
     def verdict(self) -> str:
-        """One sentence that says what was measured; the protocol decides nothing."""
+        """One sentence that says which calibrators have the smallest errors; the protocol decides nothing."""
+        over = min(self.errors, key=lambda each: each.vece)
+        itself = min(self.errors, key=lambda each: each.ece)
+        ece, vece = (f" (uncalibrated {100 * each:.2f} %)" for each in (self.errors[0].ece, self.errors[0].vece))
         return (
-            f"Errors for the top label over the confidence (ECE) and over {self.variable!r} (VECE), binned in "
-            f"{counted(self.n_bins, 'cell')}"
+            f"Smallest error of the confidence in the predicted class over {self.variable}: {over.name}, "
+            f"{100 * over.vece:.2f} %{vece}; over the confidence itself: {itself.name}, {100 * itself.ece:.2f} %{ece}."
         )
 
     def forest(self) -> Forest:
@@ -296,7 +297,7 @@ class VariableBasedComparison(Result):
             for series, value, noise, pvalue in columns
         )
         least = min(self.errors, key=lambda each: each.vece)
-        tested = " ".join(text for _, text in self._details()[1:])
+        tested = " ".join(text for _, text in self._details())
         return Forest(
             rows,
             axis="calibration error of the top label",
@@ -304,7 +305,7 @@ class VariableBasedComparison(Result):
                 f"least over {self.variable}: {least.name}, {least.vece:.2%}",
                 f"uncalibrated: {self.errors[0].vece:.2%}; n = {len(self.split.test_rows):,}",
             ),
-            caption=f"{self.verdict}; {self._details()[0][1]}. {tested[0].upper()}{tested[1:]}.",
+            caption=f"{self.verdict} {self._notes()[0].capitalize()}. {tested[0].upper()}{tested[1:]}.",
             noise="noise alone, on average",
             series=("over the confidence", f"over {self.variable}"),
         )
@@ -323,13 +324,17 @@ class VariableBasedComparison(Result):
         return [each._asdict() for each in self.errors]
 
     def _table(self) -> list[list[str]]:
-        head = ["", "ECE %", "VECE %", "noise", "noise", "p", "p"]
+        head = ["", "confidence %", f"{self.variable} %", "noise", f"noise {self.variable}", "p", f"p {self.variable}"]
         return [head, *([each.name, *_percentages(each)] for each in self.errors)]
 
+    def _notes(self) -> tuple[str, ...]:
+        rows = f"tested on {counted(len(self.split.test_rows), 'row')}, fitted on {len(self.split.fit_rows)} others"
+        used = self.errors[0].ece_pvalue is not None
+        return (f"{rows}; errors are binned in {counted(self.n_bins, 'cell')}", _NOISE if used else _OF_PAPER)
+
     def _details(self) -> list[tuple[str, str]]:
-        tested = self.errors[0].ece_pvalue is not None
-        rows = f"tested on {len(self.split.test_rows)}, fitted on {len(self.split.fit_rows)} others"
-        return [("rows", rows), *(_AS_USED if tested else _AS_PUBLISHED)]
+        used = self.errors[0].ece_pvalue is not None
+        return [("measures", _MEASURES), ("cells", _CELLS if used else _CELLS_OF_PAPER)]
 
 
 def _percentages(errors: VariableBasedErrors) -> list[str]:

@@ -145,14 +145,14 @@ def best_and_apart(best: Sequence[str], n_apart: int, n_pairs: int, n: int) -> t
     return first, f"{n_apart} of {counted(n_pairs, 'pair')} told apart; n = {n:,}"
 
 
-def models_caption(confidence_level: float, level: float, squared: bool) -> str:
+def models_caption(confidence_level: float, level: float, squared: bool, of: str = "of that alone") -> str:
     """Say what is seen of several models."""
     noise = (
         f" The pale bars are where {percent(1 - level)} of the values lie if that model is calibrated; a value in the "
         "strong colour is rejected by itself."
     )
     return (
-        f"Each row is a model with its value and the {percent(confidence_level)} interval of that alone."
+        f"Each row is a model with its value and the {percent(confidence_level)} interval {of}."
         f"{noise if squared else ''} A line at the right joins models that cannot be told apart from each other, by "
         f"tests of the differences at {percent(level)}, which intervals that overlap do not replace."
     )

@@ -125,6 +125,7 @@ VERBS = {
     "leaf_table": Verb(lambda raw: cs.leaf_table(raw.tree, raw.sample(), variables=[...]), 0.25, 6),
     "simplify": Verb(lambda raw: cs.simplify(raw.sample(), 5, rng=0), 8, 26),
     "compare_calibrators": Verb(compared, 20, 100),
+    "recommend_calibrator": Verb(lambda raw: cs.recommend_calibrator(raw.sample(), rng=0), 60, 300),
     "variable_based_protocol": Verb(
         lambda raw: cs.variable_based_protocol(raw.arrays[0], raw.arrays[1], raw.variables["age"], rng=0), 9, 55
     ),

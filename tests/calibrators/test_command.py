@@ -49,7 +49,7 @@ def test_rows_of_the_fit_are_not_written(run, two, tmp_path):
     options = ["--label", "y", "--probs", "p_yes", "--weights", "w", "--out", out]
     code, said, _ = run(two, *options, "--calibrator", "beta", "--share", 0.4, "--save", saved)
     assert code == 0
-    assert "Fitted Beta() on 240 of 600 rows" in said
+    assert "Fitted beta on 240 of 600 rows" in said
     given, written = pd.read_csv(two), pd.read_csv(out)
     assert len(written) == 360
     fit = np.setdiff1d(np.arange(600), written["row"])

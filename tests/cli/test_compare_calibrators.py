@@ -11,6 +11,7 @@ import calibstat as cs
 from calibstat import calibrators as cal
 from calibstat.comparisons.compare import compare_calibrators
 from calibstat.inference.multiplicity import benjamini_yekutieli
+from cli.conftest import write_csv
 
 
 @pytest.fixture
@@ -27,16 +28,17 @@ def test_text_is_that_of_the_result(compare, binary):
     assert (code, err) == (0, "")
     sample = cs.Sample.read(binary, y_true="y", y_prob="p")
     models = {"platt": cal.Platt(), "isotonic": cal.Isotonic()}
-    assert out == f"{compare_calibrators(models, sample.y_true, sample.y_prob, labels=sample.labels, rng=3)}\n"
-    assert "No two of uncalibrated, platt, isotonic can be told apart at 5 %" in out
+    found = compare_calibrators(models, sample.y_true, sample.y_prob, labels=sample.labels, rng=3)
+    assert out == f"{found.screen('--verbose').text()}\n"
+    assert found.verdict.startswith("Keep the model's own probabilities: none of 2 calibrators is shown to be better ")
 
 
 def test_three_classes_and_a_lens(compare, off):
-    code, out, err = compare(off, *PETS, "--calibrators", "temperature,beta", "--bins", 8)
+    code, out, err = compare(off, *PETS, "--calibrators", "temperature,beta", "--bins", 8, "--level", 0.1)
     assert code == 0
     assert "each of the 3 gets one of its own" in err
-    assert "beta is better calibrated than uncalibrated for the top label" in out
-    assert "EqualMass(n_bins=8)" in out
+    assert out.startswith("Use beta: calibration error of the confidence in the predicted class")
+    assert "EqualMass(n_bins=8)" in compare(off, *PETS, "--calibrators", "beta", "--bins", 8, "--verbose")[1]
     for lens in ("class-wise:dog", "top-k:1", "top-label"):
         assert compare(off, *PETS, "--calibrators", "temperature", "--lens", lens)[0] == 0
 
@@ -85,7 +87,6 @@ def test_cross_fitting_is_marked(compare, binary):
         (("--calibrators", "beta", "--lens", "class-wise"), "name the class"),
         (("--calibrators", "beta", "--lens", "class-wise:7"), "there is no class '7'"),
         (("--calibrators", "beta", "--lens", "sideways"), "there is no lens"),
-        ((), "--calibrators"),
     ],
 )
 def test_errors_are_one_line(compare, binary, options, message):
@@ -94,3 +95,128 @@ def test_errors_are_one_line(compare, binary, options, message):
     assert message in err
     assert err.startswith("calibstat: error: ")
     assert err.count("\n") == 1
+
+
+# Without --calibrators
+
+
+@pytest.fixture(scope="module")
+def bold(folder):
+    """Two classes, over-confident."""
+    rng = np.random.default_rng(6)
+    p = rng.uniform(0.02, 0.98, 4000).round(4)
+    happened = rng.random(4000) < 0.5 + 0.6 * (p - 0.5)
+    return write_csv(folder / "bold.csv", {"sick": np.where(happened, "yes", "no"), "p": p})
+
+
+SICK = ("--label", "sick", "--probs", "p")
+
+
+@pytest.fixture
+def wide(monkeypatch):
+    return lambda columns: monkeypatch.setenv("COLUMNS", str(columns))
+
+
+def test_a_screen_of_80_columns(compare, bold, wide):
+    wide(80)
+    assert compare(bold, *SICK)[:2] == (0, SCREEN_80)
+
+
+def test_a_screen_of_120_columns(compare, bold, wide):
+    wide(120)
+    assert compare(bold, *SICK)[:2] == (0, SCREEN_120)
+
+
+def test_a_screen_where_none_is_better(compare, binary, wide):
+    wide(80)
+    assert compare(binary, *BINARY)[:2] == (0, SCREEN_KEEP)
+
+
+SCREEN_80 = """\
+Use isotonic: calibration error of P(yes) 0.004 (0.000 to 0.057) instead of
+0.102 (0.064 to 0.140), Brier score lower by 0.00978 (0.00371 to 0.0159),
+adjusted p = 0.000333 (at most 5 %). Not told apart from temperature, spline,
+platt, beta. Before: 0.499 predicted, 0.502 happened (O/E 1.01, slope 0.485).
+
+              error  95 %            p error    Brier    change   p Brier
+isotonic      0.004  0.000 to 0.057     0.01  0.22137  -0.00978  0.000333
+temperature   0.032  0.000 to 0.079     0.01  0.22193  -0.00922   0.00186
+spline        0.032  0.000 to 0.077     0.01  0.22197  -0.00918   0.00186
+platt         0.032  0.000 to 0.076     0.01  0.22198  -0.00917   0.00186
+beta          0.033  0.000 to 0.076     0.01  0.22203  -0.00912   0.00186
+uncalibrated  0.102  0.064 to 0.140           0.23115
+
+note        isotonic costs sharpness: without its calibration part the Brier
+            score of P(yes) is 0.22135, and 0.22069 for the model's own
+            probabilities
+            tested on 2000 rows, fitted on 2000 others
+
+Column change log, column p log, column log loss and how this was computed:
+--verbose
+"""
+SCREEN_120 = """\
+Use isotonic: calibration error of P(yes) 0.004 (0.000 to 0.057) instead of 0.102 (0.064 to 0.140),
+Brier score lower by 0.00978 (0.00371 to 0.0159), adjusted p = 0.000333 (at most 5 %). Not told
+apart from temperature, spline, platt, beta. Before: 0.499 predicted, 0.502 happened (O/E 1.01,
+slope 0.485).
+
+              error  95 %            p error    Brier    change   p Brier  log loss  change log     p log
+isotonic      0.004  0.000 to 0.057     0.01  0.22137  -0.00978  0.000333   0.63388    -0.04686  1.05e-07
+temperature   0.032  0.000 to 0.079     0.01  0.22193  -0.00922   0.00186   0.63562    -0.04512  4.49e-07
+spline        0.032  0.000 to 0.077     0.01  0.22197  -0.00918   0.00186   0.63568    -0.04506  4.49e-07
+platt         0.032  0.000 to 0.076     0.01  0.22198  -0.00917   0.00186   0.63570    -0.04504  4.49e-07
+beta          0.033  0.000 to 0.076     0.01  0.22203  -0.00912   0.00186   0.63584    -0.04490  4.49e-07
+uncalibrated  0.102  0.064 to 0.140           0.23115                       0.68074
+
+note        isotonic costs sharpness: without its calibration part the Brier score of P(yes) is
+            0.22135, and 0.22069 for the model's own probabilities
+            tested on 2000 rows, fitted on 2000 others
+
+How this was computed: --verbose
+"""
+SCREEN_KEEP = """\
+Keep the model's own probabilities: none of 5 calibrators is shown to be better
+at 5 % (smallest adjusted p = 1). Calibration error of P(1) 0.000 (0.000 to
+0.161). 0.494 predicted, 0.477 happened (O/E 0.965, slope 0.892).
+
+              error  95 %            p error    Brier    change  p Brier
+spline        0.000  0.000 to 0.160        1  0.18018   0.00000        1
+uncalibrated  0.000  0.000 to 0.161           0.18018
+platt         0.000  0.000 to 0.159        1  0.18059  +0.00041        1
+beta          0.000  0.000 to 0.158        1  0.18079  +0.00061        1
+temperature   0.000  0.000 to 0.164        1  0.18106  +0.00087        1
+isotonic      0.017  0.000 to 0.162        1  0.18698  +0.00679     0.29
+
+note        with fewer than 500 test rows, p-values of differences are only
+            about right
+            tested on 300 rows, fitted on 300 others
+
+Column change log, column p log, column log loss, 1 more note and how this was
+computed: --verbose
+"""
+
+
+def test_everything_is_shown_where_it_is_asked_for(compare, bold):
+    short, long = compare(bold, *SICK)[1], compare(bold, *SICK, "--verbose")[1]
+    assert "DebiasedL2" in long
+    assert "DebiasedL2" not in short
+    assert "--verbose" not in long
+    for word in ("Canonical", "Platt(", "n_bins", "None", "nan"):
+        assert word not in short
+
+
+def test_which_are_tried_depends_on_classes_and_rows(compare, bold, binary, off):
+    def tried(*options):
+        return [each["name"] for each in json.loads(compare(*options, "--format", "json")[1])["models"][1:]]
+
+    assert tried(bold, *SICK) == ["platt", "beta", "temperature", "isotonic", "spline"]
+    assert tried(bold, *SICK, "--test-size", 0.98) == ["platt", "beta", "temperature"]
+    assert tried(off, *PETS) == ["temperature", "vector", "dirichlet", "beta", "isotonic"]
+    assert tried(off, *PETS, "--test-size", 0.9) == ["temperature", "vector"]
+    assert tried(binary, *BINARY, "--cv", 10, "--n-resamples", 99) == tried(bold, *SICK)
+
+
+def test_a_variable_needs_calibrators_that_use_it(compare, binary):
+    code, _, err = compare(binary, *BINARY, "--variable", "age")
+    assert code == 2
+    assert "the usual calibrators use no variable: name some by --calibrators, from " in err

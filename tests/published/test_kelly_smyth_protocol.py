@@ -77,10 +77,11 @@ def test_kelly_smyth_2023_variable_based_calibration_removes_what_others_leave(d
     assert found["beta"].vece > 3 * found["variable-based"].vece
     assert found["beta"].vece_pvalue <= 0.01
     assert found["variable-based"].vece < 0.04
-    text = str(found)
-    assert "VECE" in text
+    text = " ".join(found.to_text(verbose=True).split())
+    assert text.startswith("Smallest error of the confidence in the predicted class over age: variable-based, ")
+    assert "VECE over the variable" in text
     assert "binned in 10 cells" in text
-    assert "noise mean of the errors of a calibrated model" in " ".join(text.split())
+    assert "noise is the mean of the errors of a calibrated model" in text
     frame = found.to_frame()
     assert list(frame["name"]) == ["uncalibrated", "scaling-binning", "platt", "beta", "variable-based"]
     assert found.to_dict()["n_test"] == 3000
