@@ -14,12 +14,14 @@ from simulations.choosing_a_calibrator import ChoosingACalibrator
 from simulations.estimator_bias import EstimatorBias
 from simulations.frame import Scale, Study
 from simulations.gaussian_mixture import GaussianMixtureStudy
+from simulations.kelly_smyth import KellySmyth
 from simulations.null_size import NullSize
 from simulations.plugin_vs_debiased import PluginVsDebiased
 
 STUDIES: dict[str, type[Study]] = {
     "choosing_a_calibrator": ChoosingACalibrator,
     "estimator_bias": EstimatorBias,
+    "kelly_smyth": KellySmyth,
     "gaussian_mixture": GaussianMixtureStudy,
     "plugin_vs_debiased": PluginVsDebiased,
     "null_size": NullSize,
