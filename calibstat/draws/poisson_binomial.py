@@ -1,7 +1,7 @@
 """Exact laws of the number of events in each cell, and draws of whole cells.
 
-Given the predictions, the number of events among the rows of a cell is Poisson-binomial. Its probabilities are computed
-by a discrete Fourier transform of the characteristic function on a window that holds all but 1e-16 of the mass (Hong
+Given the predictions, the number of events among the rows of a cell is Poisson-binomial. Few rows are added one after
+the other; otherwise its probabilities are computed by a discrete Fourier transform of the characteristic function on a window that holds all but 1e-16 of the mass (Hong
 2013, with the window and the pooling below added), so a replicate costs one table look-up a cell, whatever n. Cells of
 rows that are almost certain have a way of their own (`_rare_laws`).
 """
@@ -32,6 +32,10 @@ class CellCounts:
     def __init__(self, chances: Floats, cells: Cells | Ints, known: tuple[Floats, Floats] | None = None) -> None:
         chances = np.ascontiguousarray(chances)
         rows = _InCells(chances, cells) if isinstance(cells, Cells) else _InRuns(chances, cells)
+        few = rows.counts <= _ROWS_ONE_BY_ONE
+        if few.all() and not rows.are_many:
+            self.powers, self.laws = None, _added_one_by_one(*rows.only(few))
+            return
         self.powers = Powers.of(rows, known) if rows.are_many else None
         variance = rows.total(chances * (1 - chances)) if self.powers is None else self.powers.variance
         found = _rare_laws(rows, variance)
@@ -229,6 +233,27 @@ class Guide:
             places, low, high = places[going], low[going], high[going]
             begin, sought = begin[going], sought[going]
         return found.reshape(uniforms.shape)
+
+
+# Up to so many rows of each of a few cells are added in less time than transforms take.
+_ROWS_ONE_BY_ONE = 256
+
+
+def _added_one_by_one(chances: Floats, cells: Cells) -> list[tuple[int, Floats]]:
+    """Return the probabilities of 0, 1, ... events in each cell: the next row of all cells at once.
+
+    This is the recursive formula in Hong (2013). Every number is a sum of positive ones, so that rare counts too have all their digits.
+    """
+    counts, order = np.diff(cells.starts), cells.order
+    table = np.zeros((counts.max(initial=0), cells.size))
+    table[np.arange(len(order)) - np.repeat(cells.starts[:-1], counts), cells.index[order]] = chances[order]
+    laws = np.zeros((len(table) + 1, cells.size))
+    laws[0] = 1.0
+    for row, chance in enumerate(table, start=1):
+        one_more = laws[:row] * chance
+        laws[:row] *= 1 - chance
+        laws[1 : row + 1] += one_more
+    return [(0, law[: count + 1]) for law, count in zip(np.ascontiguousarray(laws.T), counts, strict=True)]
 
 
 # With so many cells or more, rows of most cells are nearly equal; so many rows of one leave only low frequencies.

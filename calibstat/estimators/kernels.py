@@ -152,6 +152,8 @@ def _sum_of_gaps(size: np.ufunc, first: Floats, second: Floats) -> Floats:
     return total
 
 
+# A median among so many distances of each row is found by a sort.
+_FEW_GAPS = 4
 # The median of the distances is taken over the pairs of at most this many rows, evenly spaced in sorted order.
 _ROWS_FOR_MEDIAN = 1000
 
@@ -187,6 +189,8 @@ def median_distance(predictions: Predictions, rows: Floats, kernel: Kernel) -> f
     if len(order) > _ROWS_FOR_MEDIAN:
         order = order[np.linspace(0, len(order) - 1, _ROWS_FOR_MEDIAN).round().astype(np.intp)]
     some = rows[order]
+    if kernel.along_line and on_a_line(predictions):  # half the sum over columns, which differ by their sign
+        return _median_gap(some[:, -1] * (some.shape[1] / 2)) or 1.0
     distances = kernel.distance(some, some)[np.tri(len(some), k=-1, dtype=bool)]
     if not len(distances):
         return 1.0
@@ -194,6 +198,42 @@ def median_distance(predictions: Predictions, rows: Floats, kernel: Kernel) -> f
     if median == 0 and distances.any():
         median = float(np.median(distances[distances > 0]))
     return median or 1.0
+
+
+def _median_gap(line: Floats) -> float:
+    """Return the median distance of pairs of sorted numbers (of those that differ if most are equal; zero if none do).
+
+    Pairs at most so far apart are counted along the line, until few are left among which to look.
+    """
+    n, each = len(line), np.arange(len(line))
+
+    def up_to(gap: float) -> Ints:
+        return np.maximum(np.searchsorted(line, line + gap, side="right"), each + 1)
+
+    near, far = each + 1, np.full(n, n)  # of the pairs of row i those from near[i] to far[i] are looked at
+    pairs, equal = n * (n - 1) // 2, int((up_to(0.0) - near).sum())
+    if equal == pairs:
+        return 0.0
+    left_out = equal if 2 * equal > pairs else 0
+    ranks = (left_out + pairs - 1) // 2, (left_out + pairs) // 2
+    low, high = -np.inf, float(line[-1] - line[0])
+    middle = 0.0
+    while (far - near).sum() > _FEW_GAPS * n and low < middle < high:
+        found = up_to(middle)
+        count = int((found - each - 1).sum())
+        if count <= ranks[0]:
+            low, near = middle, found
+        elif count > ranks[1]:
+            high, far = middle, found
+        else:
+            break
+        middle = (max(low, 0.0) + high) / 2
+    counts = far - near
+    first = np.repeat(each, counts)
+    second = np.arange(len(first)) + np.repeat(near - (np.cumsum(counts) - counts), counts)
+    gaps = np.sort(line[second] - line[first])
+    below = int((near - each - 1).sum())
+    return float(gaps[ranks[0] - below] + gaps[ranks[1] - below]) / 2
 
 
 def sorted_rows(predictions: Predictions, rows: Floats) -> Ints:
