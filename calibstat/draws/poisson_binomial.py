@@ -1,9 +1,10 @@
 """Exact laws of the number of events in each cell, and draws of whole cells.
 
 Given the predictions, the number of events among the rows of a cell is Poisson-binomial. Few rows are added one after
-the other; otherwise its probabilities are computed by a discrete Fourier transform of the characteristic function on a window that holds all but 1e-16 of the mass (Hong
-2013, with the window and the pooling below added), so a replicate costs one table look-up a cell, whatever n. Cells of
-rows that are almost certain have a way of their own (`_rare_laws`).
+the other; for more, its probabilities are computed by a discrete Fourier transform of the characteristic function on a
+window that holds all but 1e-16 of the mass (Hong 2013, with the window and the pooling below added), so a replicate
+costs one table look-up a cell, whatever n. Cells of rows that are almost certain have a way of their own
+(`_rare_laws`).
 """
 
 from __future__ import annotations
@@ -242,7 +243,8 @@ _ROWS_ONE_BY_ONE = 256
 def _added_one_by_one(chances: Floats, cells: Cells) -> list[tuple[int, Floats]]:
     """Return the probabilities of 0, 1, ... events in each cell: the next row of all cells at once.
 
-    This is the recursive formula in Hong (2013). Every number is a sum of positive ones, so that rare counts too have all their digits.
+    This is the recursive formula in Hong (2013). Only positive numbers are added, so that rare counts too have all
+    their digits.
     """
     counts, order = np.diff(cells.starts), cells.order
     table = np.zeros((counts.max(initial=0), cells.size))

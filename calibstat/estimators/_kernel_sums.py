@@ -99,32 +99,31 @@ class LineSums(PairSums):
         if len(vectors) < _MANY_VECTORS or not 0 < len(self.values) <= _SHORT_LINE:
             return np.stack([self._one(vectors, bandwidth / power) for bandwidth in self.bandwidths])
         n_blocks = -(-len(self.values) // _IN_A_BLOCK)
-        padded = np.zeros((len(vectors), n_blocks * _IN_A_BLOCK))
-        padded[:, : len(self.values)] = vectors
-        blocks = padded.reshape(len(vectors), n_blocks, _IN_A_BLOCK).swapaxes(0, 1)
+        blocks = np.zeros((n_blocks, _IN_A_BLOCK, len(vectors)))
+        blocks.reshape(-1, len(vectors))[: len(self.values)] = vectors.T
         return np.stack([self._of_blocks(blocks, bandwidth / power) for bandwidth in self.bandwidths])
 
     def _of_blocks(self, blocks: Floats, bandwidth: float) -> Floats:
-        """Return the sums of vectors that are cut into m blocks of b rows, (m, C, b): (C,)."""
+        """Return the sums of vectors that are cut into m blocks of b rows, (m, b, C): (C,)."""
         if bandwidth not in self._blocks:
             self._blocks[bandwidth] = self._matrices(bandwidth, len(blocks))
         inside, between = self._blocks[bandwidth]
-        products = blocks @ inside
-        total = np.einsum("mcb,mcb->c", products[..., :_IN_A_BLOCK], blocks)
-        total += np.einsum("mc,mc->c", between @ products[..., -2], products[..., -1])
+        products = inside @ blocks
+        total = np.einsum("mbc,mbc->c", products[:, :_IN_A_BLOCK], blocks)
+        total += np.einsum("mc,mc->c", between @ products[:, -2], products[:, -1])
         return 2 * total
 
     def _matrices(self, bandwidth: float, n_blocks: int) -> tuple[Floats, Floats]:
-        """Return the kernel in each block, (m, b, b + 2), with that to its end and from its start; and between blocks.
+        """Return the kernel in each block, (m, b + 2, b), with that to its end and from its start; and between blocks.
 
-        Both are zero unless the first row, or block, comes before the second; the latter is transposed.
+        Both are zero unless the second row, or block, comes before the first.
         """
         values = np.full((n_blocks, _IN_A_BLOCK), self.values[-1])
         values.flat[: len(self.values)] = self.values
         starts, ends = values[:, :1], values[:, -1:]
-        within = np.triu(np.exp(-np.abs(values[:, :, None] - values[:, None, :]) / bandwidth), k=1)
-        edges = np.exp(-np.stack([ends - values, values - starts], axis=-1) / bandwidth)
-        return np.concatenate([within, edges], axis=-1), np.tril(np.exp(-np.abs(starts - ends.T) / bandwidth), k=-1)
+        within = np.tril(np.exp(-np.abs(values[:, :, None] - values[:, None, :]) / bandwidth), k=-1)
+        edges = np.exp(-np.stack([ends - values, values - starts], axis=1) / bandwidth)
+        return np.concatenate([within, edges], axis=1), np.tril(np.exp(-np.abs(starts - ends.T) / bandwidth), k=-1)
 
     def _segments(self, bandwidth: float) -> Iterable[Segment]:
         """Return the segments of the line; those of a long one are computed anew each time."""

@@ -228,11 +228,12 @@ class ScoreForm(Evaluator):
             if alike:
                 directions = directions * masses[:, rows]
             for code, same in of_code:
-                hits = some[..., code] if is_chances(outcomes) else some == code
-                residual = hits - chances[code]
-                if not alike:
-                    residual *= masses[:, rows]
-                sums[:, same] += residual @ directions[same].T
+                hits = some[..., code] if is_chances(outcomes) else (some == code).astype(float)
+                along = directions[same].T
+                if alike:
+                    sums[:, same] += hits @ along - chances[code] @ along
+                else:
+                    sums[:, same] += ((hits - chances[code]) * masses[:, rows]) @ along
         return sums
 
     def _chunks(self) -> Iterator[tuple[slice, Floats]]:
