@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,6 +135,29 @@ def two_columns(event: Array) -> Floats:
     columns[:, 1] = event
     np.subtract(1.0, columns[:, 1], out=columns[:, 0])
     return columns
+
+
+class Top(NamedTuple):
+    """The most probable class of each row."""
+
+    columns: Ints  # (n,), the first of equally probable ones
+    largest: Array  # (n,), its probability
+
+
+# So many rows at least are looked at together.
+_ROWS_TOGETHER = 128
+
+
+def top_of(rows: Array) -> Top:
+    """Find the largest number of each row (n, K)."""
+    columns, largest = np.empty(len(rows), dtype=np.intp), np.empty(len(rows), dtype=rows.dtype)
+    step = max(_ROWS_TOGETHER, NUMBERS_IN_CACHE // rows.shape[1])
+    each = np.arange(step)
+    for start in range(0, len(rows), step):
+        some = rows[start : start + step]
+        found = columns[start : start + step] = some.argmax(axis=1)
+        largest[start : start + step] = some[each[: len(some)], found]
+    return Top(columns, largest)
 
 
 @dataclass(frozen=True, eq=False)

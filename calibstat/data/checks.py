@@ -12,7 +12,7 @@ import numpy as np
 from calibstat._dataclass import dataclass
 from calibstat._text import counted
 from calibstat.data._classes import as_labels, as_sampled, better_order, classes_of_columns
-from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Bools, Floats, Ints, Variable, two_columns
+from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Bools, Floats, Ints, Top, Variable, top_of, two_columns
 from calibstat.data.columns import Column, absent, as_array, column, names_of, occurring, refuse_lazy, shortened
 from calibstat.data.parameters import warn
 
@@ -30,6 +30,7 @@ class Examined:
     weights: Floats | None  # None if not given or all equal
     variables: dict[str, Variable]
     source: str  # one line: which class each column was taken for
+    top: Top | None = None  # of the rows, if it was found on the way
 
     @property
     def probabilities(self) -> Array:
@@ -54,7 +55,7 @@ def examine(
     them. An error says what was found, what was expected and what to do.
     """
     raw, omitted = without_missing(gather(y_true, y_prob, variables, sample_weight), nan_policy)
-    rows, vector = raw.owned, raw.rows.ndim == 1
+    rows, top, vector = raw.copied.rows, raw.copied.top, raw.rows.ndim == 1
     names = names_of(y_prob) if columns is None and not vector else columns
     n_classes = 2 if vector else rows.shape[1]
 
@@ -68,7 +69,7 @@ def examine(
     )
     if prevalence is not None:
         rows, moved = as_sampled(two_columns(rows), outcomes, weights, classes, prevalence)
-        source += moved
+        source, top = source + moved, None
     return Examined(
         rows,
         locked(outcomes),
@@ -76,6 +77,7 @@ def examine(
         weights,
         {name: as_variable(each) for name, each in raw.variables.items()},
         source + omitted,
+        top,
     )
 
 
@@ -96,10 +98,10 @@ def all_of(*checks: Callable[[], Any]) -> list[Any]:
 
 def _check_rows(raw: Arguments, names: Sequence[str] | None) -> None:
     """Raise if probabilities are outside [0, 1], or rows do not sum to one."""
-    if not raw.extent.inside:
+    if not raw.copied.inside:
         check_range(raw.rows)
-    if not raw.extent.sums_to_one:
-        check_sums(raw.owned, names)
+    if not raw.copied.sums_to_one:
+        check_sums(raw.copied.rows, names)
 
 
 def warn_of_order(found: Examined) -> None:
@@ -183,14 +185,9 @@ class Arguments:
     variables: dict[str, Column]
 
     @cached_property
-    def owned(self) -> Array:
-        """A copy of the probabilities."""
-        return own(self.rows)
-
-    @cached_property
-    def extent(self) -> Extent:
-        """What a look at each of the probabilities finds."""
-        return Extent.of(self.owned)
+    def copied(self) -> Copied:
+        """A copy of the probabilities, and what a look at each of them finds."""
+        return Copied.of(self.rows)
 
     def columns(self) -> dict[str, Column]:
         """Everything but the probabilities, by the names that messages use."""
@@ -285,7 +282,7 @@ def without_missing(given: Arguments, nan_policy: str) -> tuple[Arguments, str]:
     if nan_policy not in NAN_POLICIES:
         raise ValueError(f"nan_policy is {nan_policy!r}, but it must be one of {', '.join(map(repr, NAN_POLICIES))}")
     holes = {name: each.missing() for name, each in given.columns().items()}
-    holes["y_prob"] = absent(given.rows) if math.isnan(given.extent.lowest) else None
+    holes["y_prob"] = absent(given.rows) if math.isnan(given.copied.lowest) else None
     found = {name: rows for name, rows in holes.items() if rows is not None}
     if not found:
         return given, ""
@@ -351,16 +348,21 @@ def _from_objects(array: Array) -> Array:
 def own(rows: Array) -> Array:
     """Return a copy, column by column for two classes; rows of more classes may stay in single precision."""
     several = rows.ndim == 2 and rows.shape[1] > 2
-    kind = np.float32 if several and rows.dtype == np.float32 else np.float64
-    return np.array(rows, dtype=kind, order="C" if several else "F")
+    return np.array(rows, dtype=_kept_kind(rows) if several else np.float64, order="C" if several else "F")
 
 
-class Extent(NamedTuple):
-    """The smallest and the largest of probabilities, and how far the sum of a row is from one."""
+def _kept_kind(rows: Array) -> type[np.floating]:
+    return np.float32 if rows.dtype == np.float32 else np.float64
 
-    lowest: float  # NaN if one is missing
+
+class Copied(NamedTuple):
+    """A copy of probabilities as `own` makes it, and what was found on the way."""
+
+    rows: Array
+    lowest: float  # the smallest number; NaN if one is missing
     highest: float  # at least the largest; the largest if that is above one
-    off: float
+    off: float  # how far the sum of a row is from one
+    top: Top | None = None  # of long rows
 
     @property
     def inside(self) -> bool:
@@ -373,28 +375,41 @@ class Extent(NamedTuple):
         return self.off <= ROW_TOLERANCE - _OFF
 
     @classmethod
-    def of(cls, rows: Array) -> Extent:
-        """Look at rows as `own` returns them; a single column has the sums that it is made to have."""
-        if rows.ndim == 1:
-            return cls(float(rows.min()), float(rows.max()), 0.0)
+    def of(cls, given: Array) -> Copied:
+        """Copy and look; a single column has the sums that it is made to have."""
+        if given.ndim == 1:
+            rows = own(given)
+            return cls(rows, float(rows.min()), float(rows.max()), 0.0)
         with np.errstate(all="ignore"):  # of infinite numbers, which are refused later
-            sums, lowest = _sums_and_lowest(rows)
+            if given.shape[1] == 2:
+                rows = own(given)
+                sums, lowest, top = rows[:, 0] + rows[:, 1], float(rows.min()), None
+            else:
+                rows, sums, lowest, top = _copied_in_parts(given)
         highest = float(sums.max())
         if lowest < 0 or highest > 1 + VALUE_TOLERANCE:  # no sum of numbers that are not negative is below one of them
             highest = float(rows.max())
-        return cls(lowest, highest, _farthest_from_one(sums))
+        return cls(rows, lowest, highest, _farthest_from_one(sums), top)
 
 
-def _sums_and_lowest(rows: Array) -> tuple[Array, float]:
-    """Return the sums of rows (n, K), which may be a little off, and the smallest number; each number is read once."""
-    if rows.shape[1] == 2:
-        return rows[:, 0] + rows[:, 1], float(rows.min())
-    step, sums, lowest = max(1, _READ // rows.shape[1]), [], []
-    for start in range(0, len(rows), step):
+def _copied_in_parts(given: Array) -> tuple[Array, Array, float, Top | None]:
+    """Return what `own` does, the sums of rows (n, K), which may be a little off, the smallest number, and the top.
+
+    Numbers are read once, and then again only while they are in the cache.
+    """
+    rows, (n, n_classes) = np.empty(given.shape, _kept_kind(given)), given.shape
+    step, sums, lowest, tops = max(1, _READ // n_classes), [], [], []
+    long, ones = n_classes >= _LONG, np.ones(n_classes)
+    for start in range(0, n, step):
         some = rows[start : start + step]
-        sums.append(some.sum(axis=1) if rows.shape[1] >= _LONG else _sums(some))
+        some[...] = given[start : start + step]
+        single = some.dtype == np.float32
+        sums.append(some.sum(axis=1) if long and single else some.astype(np.float64, copy=False) @ ones)
         lowest.append(some.min())
-    return np.concatenate(sums), float(np.min(lowest))
+        if long:
+            tops.append(top_of(some))
+    top = Top(*map(np.concatenate, zip(*tops, strict=True))) if long else None
+    return rows, np.concatenate(sums), float(np.min(lowest)), top
 
 
 def check_range(rows: Array) -> None:
@@ -427,10 +442,11 @@ def check_sums(rows: Array, columns: Sequence[str] | None = None) -> None:
 
 
 # Numbers that are read at once.
-_READ = 4 * NUMBERS_IN_CACHE
+_READ = 2 * NUMBERS_IN_CACHE
 
-# Numpy's sum over a row is the fastest for rows of so many numbers. It adds in pairs, so that in single precision it is
-# off by less than this: 24 roundings, and one more for each doubling of 128 numbers (Higham 2002, Section 4.2).
+# To find the largest number of rows that are so long hardly takes longer than to read them. Numpy's sum of such rows
+# adds in pairs, so that in single precision it is off by less than this: 24 roundings, and one more for each doubling
+# of 128 numbers (Higham 2002, Section 4.2).
 _LONG, _OFF = 100, 1e-5
 
 

@@ -17,9 +17,11 @@ from calibstat.data.arrays import (
     Array,
     Floats,
     Ints,
+    Top,
     Variable,
     effective_rows,
     increasing_order,
+    top_of,
     two_columns,
 )
 from calibstat.data.checks import Examined, examine, locked, warn_of_order
@@ -109,6 +111,8 @@ class Sample:
             warn_of_order(found)
         known = (found.rows, found.classes, found.weights, found.variables)
         keep(self, predictions=Predictions(*known, source=found.source, seen=seen), outcomes=found.outcomes)
+        if found.top is not None:
+            keep(self.predictions, top=found.top)
 
     @classmethod
     def of(cls, predictions: Predictions, outcomes: Ints) -> Sample:
@@ -369,6 +373,11 @@ class Predictions:
             column = np.asarray(self.rows[:, position], dtype=np.float64)
         column.setflags(write=False)
         return column
+
+    @cached_property
+    def top(self) -> Top:
+        """The most probable class of each row."""
+        return top_of(two_columns(self.rows))
 
     @property
     def components(self) -> Floats:

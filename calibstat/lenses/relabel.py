@@ -9,13 +9,11 @@ from typing import Final, final
 import numpy as np
 
 from calibstat._dataclass import dataclass
-from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Floats, Ints, two_columns
+from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Floats, Ints
 from calibstat.data.parameters import Count, check_kind, keep
 from calibstat.data.sample import Predictions
 from calibstat.lenses.base import Lens, Listed, Ranked, Relabelling, View
 
-# Finding a single maximum needs no copy of the rows; then at least this many rows are handled together.
-_ROWS = 128
 # Up to this many largest entries are searched for one by one, which is faster than a sort.
 _SEARCHES = 8
 
@@ -64,11 +62,13 @@ def look_at_top(lens: Lens, k: int, predictions: Predictions) -> View:
         raise ValueError(
             f"{lens!r} needs more than {k} classes, found {predictions.n_classes}; take k < {predictions.n_classes}."
         )
-    rows = two_columns(predictions.rows) if k == 1 else predictions.probabilities  # only sums need double precision
+    if k == 1:
+        column, largest = predictions.top
+        seen = replace(predictions, rows=largest.astype(np.float64, copy=False), classes=("other", "top"))
+        return View(seen, Ranked(column[:, None], predictions.n_classes))
+    rows = predictions.probabilities
     columns, largest = _largest_of_rows(rows, k)
     codes = Ranked(columns, predictions.n_classes)
-    if k == 1:
-        return View(replace(predictions, rows=largest[:, 0], classes=("other", "top")), codes)
     others = rows.sum(axis=1) - largest.sum(axis=1)
     names = ("other", *(f"top {j}" for j in range(1, k + 1)))
     return View(replace(predictions, rows=np.column_stack([others, largest]), classes=names), codes)
@@ -78,7 +78,7 @@ def _largest_of_rows(rows: Array, k: int) -> tuple[Ints, Floats]:
     """Return the columns (n, k) of the k largest entries of each row and the entries, a block of rows at a time."""
     n, n_classes = rows.shape
     columns, largest = np.empty((n, k), dtype=np.intp), np.empty((n, k))
-    step = max(_ROWS if k == 1 else 1, NUMBERS_IN_CACHE // n_classes)
+    step = max(1, NUMBERS_IN_CACHE // n_classes)
     each = np.arange(step)[:, None]
     for start in range(0, n, step):
         block = rows[start : start + step]
@@ -92,8 +92,6 @@ def _largest(rows: Array, k: int) -> Ints:
     """Return the columns of the k largest entries of each row, the first of equal ones first."""
     if k > _SEARCHES:
         return np.argsort(-rows, axis=1, kind="stable")[:, :k]
-    if k == 1:
-        return rows.argmax(axis=1)[:, None]
     left, each, columns = rows.copy(), np.arange(len(rows)), []
     for _ in range(k):
         columns.append(left.argmax(axis=1))
