@@ -1,6 +1,7 @@
-"""Progress of long work, reported to a listener: commands set one, Python's prompt shows a bar, scripts are silent.
+"""Progress of long work, told to a listener: commands set one, and Python shows a bar on a terminal.
 
-Loops inside a loop fill its share of the whole. A listener belongs to the thread that set it.
+The environment variable ``CALIBSTAT_PROGRESS=off`` turns bars off. Loops inside a loop fill its share of the whole. A
+listener belongs to the thread that set it.
 """
 
 from __future__ import annotations
@@ -36,8 +37,12 @@ def listening(listener: Listener) -> Iterator[None]:
 
 def silent(work: Callable[[Item], T], item: Item) -> T:
     """Return ``work(item)`` without a word to the listener, for one piece among several that run side by side."""
-    _listener.set(None)
+    _listener.set(_nobody)
     return work(item)
+
+
+def _nobody(fraction: float) -> None:
+    """Hear nothing, so that no loop inside shows a bar of its own."""
 
 
 def listener_of_this_thread() -> Listener | None:
@@ -74,10 +79,10 @@ def part(begin: float, end: float) -> Iterator[None]:
 def track(items: Iterable[T], total: int) -> Iterator[T]:
     """Yield the `total` items and report progress to the listener; inner loops fill the share of their item.
 
-    Where nobody listens, a bar is shown at the prompt of an interactive session, and nothing elsewhere.
+    Where nobody listens, a bar is shown on a terminal, and nothing elsewhere.
     """
     if _listener.get() is None:
-        with bar_at_prompt():
+        with bar_on_terminal():
             yield from items if _listener.get() is None else track(items, total)
         return
     for done, item in enumerate(items):
@@ -86,9 +91,9 @@ def track(items: Iterable[T], total: int) -> Iterator[T]:
 
 
 @contextmanager
-def bar_at_prompt() -> Iterator[None]:
-    """Show a bar for what runs inside the ``with`` block, where nobody listens yet and somebody waits at the prompt."""
-    if _listener.get() is None and _at_a_prompt():
+def bar_on_terminal() -> Iterator[None]:
+    """Show one bar for what runs inside the ``with`` block, or the function below it, where nobody listens yet."""
+    if _listener.get() is None and _somebody_waits():
         with TerminalBar("calibstat", patience=PATIENCE) as bar, listening(bar.hear):
             yield
     else:
@@ -102,9 +107,13 @@ def tell(fraction: float) -> None:
         listener(fraction)
 
 
-def _at_a_prompt() -> bool:
-    """Whether somebody waits at Python's prompt for what this thread does; others work for it."""
-    return hasattr(sys, "ps1") and threading.current_thread() is threading.main_thread()
+def _somebody_waits() -> bool:
+    """Whether somebody at a terminal may wait for what this thread does; others, and other processes, work for it."""
+    if os.environ.get("CALIBSTAT_PROGRESS", "") == "off" or sys.stderr is None or not sys.stderr.isatty():
+        return False
+    processes = sys.modules.get("multiprocessing")  # a process that another one started has it
+    started = processes is not None and processes.parent_process() is not None
+    return threading.current_thread() is threading.main_thread() and not started
 
 
 # One line on a terminal, drawn by tqdm while work goes on.

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
 from itertools import chain, islice
 from time import perf_counter
 from typing import Final, TypeVar
 
-from calibstat._progress import silent
+from calibstat._progress import silent, track
 
 # Fewer items for each thread are computed alone. Threads stop where an item takes nearly as many times longer beside
 # others as there are threads.
@@ -56,6 +56,15 @@ def threads() -> int:
     return _setting.n_threads if threading.current_thread() is threading.main_thread() else 1
 
 
+def told_in_order(work: Callable[[Item], T], items: Sequence[Item]) -> Iterator[T]:
+    """Do as `in_order`, and tell how far it is; of few items each is computed alone, and tells how far it is itself."""
+    if len(items) < _FEWEST * threads():
+        for item in track(items, len(items)):
+            yield work(item)
+    else:
+        yield from track(in_order(work, items), len(items))
+
+
 def in_order(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
     """Yield ``work(item)`` of each item, computed on threads a few items ahead of what is asked for.
 
@@ -70,9 +79,6 @@ def in_order(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
     several, following = threads(), iter(items)
     first = list(islice(following, _FEWEST * several))
     waiting = chain(first, following)
-    if len(first) == 1:
-        yield work(first[0])  # nothing runs beside it, so that it may say how far it is
-        return
     if several < 2 or len(first) < _FEWEST * several:
         yield from map(apart, waiting)
         return

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._lazy import special
+from calibstat._progress import track
 from calibstat._text import counted, percent
 from calibstat.auditing.groups import By, PartlyKnown, is_top_label, look_with
 from calibstat.auditing.leaves import LEARNED, Feature, LeafFinding, encoded, leaf_forest, rounded, table_of_leaves
@@ -230,7 +231,8 @@ def _tested(
 ) -> tuple[tuple[float, ...], Floats]:
     """Test each block by what was learned from those before: p-values, and what was learned before the last (n,)."""
     pvalues = []
-    for block in range(1, int(home.max()) + 1):
+    n_blocks = int(home.max())
+    for block in track(range(1, n_blocks + 1), n_blocks):
         past, now = home < block, home == block
         learned = _learned(learner, matrix, seen.take(past), past, rng)
         along, tested = _Along(learned[now]), seen.take(now)

@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from calibstat._dataclass import dataclass
-from calibstat._progress import part, track
+from calibstat._progress import bar_on_terminal, part, track
 from calibstat.binnings.intervals import EqualMass
 from calibstat.comparisons.results import (
     CalibratorComparison,
@@ -175,10 +175,6 @@ def compare_calibrators(
     )
     split_stream, *streams = as_generator(rng).spawn(1 + n_splits)
     plans = chosen_splits(whole, calibrators, test_size, cv, n_splits, fitted_rows, split_stream)
-    with part(0.0, _FITTED):
-        seen = [recalibrated_samples(calibrators, whole, plan, fitted_rows or {}) for plan in track(plans, n_splits)]
-    wanted = default_estimator(whole, lens, estimator, len(next(iter(seen[0].values()))))
-    wanted, merged = with_large_cells(wanted, (each for models in seen for each in models.values()))
     texts = {UNCALIBRATED: ""} | {name: " ".join(repr(each).split()) for name, each in calibrators.items()}
     sizes = (len(plans[0][0].fit_rows), sum(len(each.test_rows) for each in plans[0]))
     asked = max(999, round(_REDRAWS * len(texts) / (1 - confidence_level))) if n_resamples is None else n_resamples
@@ -186,10 +182,16 @@ def compare_calibrators(
     least = least_factor_of_pairs(comb(len(texts), 2), n_splits, adjust)
     least = max(least, least_factor_of_changes(len(calibrators), n_splits))
     n_resamples = enough_redraws(asked, least, level, work)
-    judging = Judging(wanted, adjust, level, confidence_level, n_resamples)
-    with part(_FITTED, 1.0):
-        models, pairs = judging(texts, seen, streams, sizes)
-        changes = judging.changes(pairs[: len(calibrators)], seen)
+    with bar_on_terminal():
+        with part(0.0, _FITTED):
+            each_split = track(plans, n_splits)
+            seen = [recalibrated_samples(calibrators, whole, plan, fitted_rows or {}) for plan in each_split]
+        wanted = default_estimator(whole, lens, estimator, len(next(iter(seen[0].values()))))
+        wanted, merged = with_large_cells(wanted, (each for models in seen for each in models.values()))
+        judging = Judging(wanted, adjust, level, confidence_level, n_resamples)
+        with part(_FITTED, 1.0):
+            models, pairs = judging(texts, seen, streams, sizes)
+            changes = judging.changes(pairs[: len(calibrators)], seen)
     return CalibratorComparison(
         models=models,
         changes=changes,

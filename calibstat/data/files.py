@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from calibstat._files import Interrupts
-from calibstat._progress import bar_at_prompt
+from calibstat._progress import bar_on_terminal
 from calibstat._text import MOST_OF_A_LINE, shown, unguarded
 from calibstat.data._line_counts import BLOCK, LONGEST, TOO_LONG, CountedLines
 from calibstat.data.arrays import Array
@@ -291,7 +291,7 @@ def file_arguments(path: Any, **asked: Any) -> dict[str, Any]:
     def choose(names: list[str]) -> Selection:
         return select(names, **asked, where=where)
 
-    with Interrupts() as interrupts, bar_at_prompt():
+    with Interrupts() as interrupts, bar_on_terminal():
         try:
             return read_standard_input(choose) if str(path) == "-" else _reader(Path(path))(Path(path), choose)
         except MemoryError as error:

@@ -16,7 +16,7 @@ import numpy as np
 
 from calibstat._progress import track
 from calibstat._text import counted
-from calibstat._threads import in_order
+from calibstat._threads import told_in_order
 from calibstat.data.arrays import RNG, Array, Floats, Ints, as_generator, effective_rows
 from calibstat.data.sample import Predictions
 
@@ -66,7 +66,7 @@ def draw_blocks(
     blocks are drawn `one_by_one` because one learns from another.
     """
     block, numbers, _ = _blocks(draw, n_resamples, n_rows, rng)
-    yield from track(map(block, numbers) if one_by_one else in_order(block, numbers), len(numbers))
+    yield from track(map(block, numbers), len(numbers)) if one_by_one else told_in_order(block, numbers)
 
 
 def _blocks(
@@ -110,7 +110,7 @@ def replicate(
         return evaluate(drawn[0] if len(drawn) == 1 else np.concatenate(drawn))
 
     batches = range(0, len(numbers), together)
-    return np.concatenate(list(track(in_order(values, batches), len(batches))))
+    return np.concatenate(list(told_in_order(values, batches)))
 
 
 def random_signs(n: int) -> Callable[[np.random.Generator, int, int], Floats]:

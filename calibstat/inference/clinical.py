@@ -9,6 +9,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from calibstat._dataclass import dataclass
+from calibstat._progress import bar_on_terminal, part
 from calibstat._text import counted, percent
 from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, check_share
@@ -25,6 +26,8 @@ from calibstat.lenses.base import Lens
 # With so much information in all predictions together, sum p (1 - p), the law of the belt's statistic is computed, as
 # large samples have it, and no longer drawn.
 _ENOUGH_INFORMATION = 500.0
+# The share of the time in which models are fitted, and noise is drawn.
+_FITTED, _DRAWN = 0.1, 0.8
 
 
 def clinical_summary(
@@ -91,9 +94,14 @@ def clinical_summary(
     generator = as_generator(rng)
     groups = ClinicalGroups.of(seen, by, panel, confidence_level) if by else None
     clinic = Clinic(panel, seen, confidence_level, n_resamples, generator)
-    *main, area = clinic.main()
-    measures = [*main, *clinic.errors(), area, *clinic.accuracy()]
-    belt, pvalue = _belt(panel.belt, seen, n_resamples, generator)
+    with bar_on_terminal():
+        with part(0.0, _FITTED):
+            *main, area = clinic.main()
+        with part(_FITTED, _DRAWN):
+            measures = [*main, *clinic.errors(), area]
+        with part(_DRAWN, 1.0):
+            measures += clinic.accuracy()
+            belt, pvalue = _belt(panel.belt, seen, n_resamples, generator)
     notes = clinic.notes
     if belt is None:
         notes.append("the calibration belt has no weights, so that its test is left out")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, final
 
 from calibstat._dataclass import dataclass
+from calibstat._progress import track
 from calibstat._text import counted, percent
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
@@ -98,9 +99,10 @@ def desiderata(
             raise ValueError("lens and binning are for samples: the cells of a world are its predictions.")
         return _of_world(source, (ECE(UniqueValues()), *others, ProbabilisticCount()), confidence_level)
     seen = _seen(source, lens)
+    asked = (ECE(binning or _default_binning(seen)), *others)
     found = [
         estimate(seen, each, confidence_level=confidence_level, n_resamples=n_resamples, rng=generator)
-        for each in (ECE(binning or _default_binning(seen)), *others)
+        for each in track(asked, len(asked))
     ]
     estimated = [_of_estimate(name, each) for name, each in zip(_WANTED, found, strict=False)]
     without = [

@@ -11,6 +11,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._lazy import special
+from calibstat._progress import track
 from calibstat._text import counted
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass, FixedEdges
@@ -291,7 +292,8 @@ def _number(estimator: Estimator, value: Any) -> float:
 def _path(keep: Estimator, start: Binning, merging: Merging, judge: _OfWorld | _OfRows) -> SimplificationPath:
     """Evaluate the predictor at each step."""
     n_cells = merging.numbers_of_cells
-    error, expected, loss, tau, count = np.array([judge.values(keep, int(size)) for size in n_cells]).T
+    each = track(n_cells.tolist(), len(n_cells))
+    error, expected, loss, tau, count = np.array([judge.values(keep, size) for size in each]).T
     last, notes = int(n_cells[-1]), list[str]()
     compared, counts = None, None
     if isinstance(judge, _OfRows):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextvars
 import io
+import multiprocessing
 import re
 import sys
 import time
@@ -82,16 +84,32 @@ def test_work_that_will_be_long_is_shown_before_it_is(monkeypatch, quick):
         stream.wait_until_drawn()
 
 
-@pytest.mark.parametrize("prompt", [True, False])
-def test_python_shows_it_at_the_prompt_alone(monkeypatch, quick, prompt):
+@pytest.mark.parametrize("wanted", ["", "off"])
+def test_python_shows_it_on_a_terminal_unless_it_is_turned_off(monkeypatch, quick, wanted):
     stream = Terminal()
     monkeypatch.setattr(calibstat._progress, "PATIENCE", 0.0)
     monkeypatch.setattr(sys, "stderr", stream)
-    if prompt:
-        monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
-    assert work(2, stream.wait_until_drawn if prompt else lambda: None) == 8
-    assert ("calibstat:  75%" in stream.getvalue()) == prompt
+    monkeypatch.setenv("CALIBSTAT_PROGRESS", wanted)
+    assert work(2, (lambda: None) if wanted else stream.wait_until_drawn) == 8
+    assert ("calibstat:  75%" in stream.getvalue()) == (not wanted)
     assert calibstat._progress.listener_of_this_thread() is None
+
+
+def test_work_side_by_side_shows_no_bars_of_its_own(monkeypatch, quick):
+    stream = Terminal()
+    monkeypatch.setattr(calibstat._progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(sys, "stderr", stream)
+    contextvars.copy_context().run(calibstat._progress.silent, work, 2)
+    assert stream.getvalue() == ""
+
+
+def test_only_the_process_that_somebody_started_shows_it(monkeypatch, quick):
+    stream = Terminal()
+    monkeypatch.setattr(calibstat._progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(multiprocessing, "parent_process", lambda: "the one that was started")
+    work(2)
+    assert stream.getvalue() == ""
 
 
 def test_a_loop_that_is_left_early_sets_no_listener_when_it_ends():
