@@ -1,31 +1,84 @@
-"""Binned estimates on a Gaussian mixture: over n and bins, beside the truth and what bins can see of it.
+"""Binned estimates on a Gaussian mixture and on three classes: over n and bins, beside the truth and what bins can see.
 
-Vaicenavicius et al. (2019), Section 5.1. Two calibrated models and one that is off; Theorem 2 says that with fixed bins
-the estimate converges to a limit below the truth. Before that, at small n, it lies above: noise alone gives an error.
+Vaicenavicius et al. (2019), Section 5.1 and Figures 6 to 14. Two calibrated models and one that is off; Theorem 2 says
+that with fixed bins the estimate converges to a limit below the truth. Before that, at small n, it lies above: noise
+alone gives an error. Widmann et al. (2019) have the Dirichlet worlds, in which the truth is known for three classes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
 from matplotlib.figure import Figure
+from scipy.stats import binom
 
-from calibstat import ECE, EqualWidth, Sweep, summarise
-from calibstat.generators import GaussianMixture
-from simulations.frame import SEED, Datasets, Plan, Scale, Study
+import calibstat as cs
+from calibstat import ECE, EqualMass, EqualWidth, ExpectedMiscalibration, SimplexGrid, Sweep, VarianceTree, summarise
+from calibstat.generators import DirichletPredictions, GaussianMixture, Mixture, SyntheticModel
+from simulations.frame import SEED, Datasets, Plan, Repeats, Scale, Study
 
+CALIBRATED = "(0, -2), calibrated"
 MODELS = {
-    "(0, -2), calibrated": GaussianMixture(0, -2),
+    CALIBRATED: GaussianMixture(0, -2),
     "(0, 0), calibrated": GaussianMixture(0, 0),
     "(1, 1)": GaussianMixture(1, 1),
 }
+THREE_CLASSES: dict[str, SyntheticModel] = {
+    "three classes, calibrated": DirichletPredictions([1, 1, 1]),
+    "three classes, off": DirichletPredictions([1, 1, 1], Mixture(0.5, [1 / 3, 1 / 3, 1 / 3])),
+}
+TREE = VarianceTree(100)  # the least size of the authors' program
+ROWS_OF_A_DIAGRAM, CELLS_OF_A_DIAGRAM = 10_000, 15
 
 
 def equal_width(n_bins: int) -> ECE:
     """Return the estimator of the paper."""
     return ECE(EqualWidth(n_bins))
+
+
+def equal_mass(n_bins: int) -> ECE:
+    """Return the one with as many rows in each cell."""
+    return ECE(EqualMass(n_bins))
+
+
+def simplex_grid(n_bins: int) -> cs.Estimator:
+    """Return the estimator over the triangles of a grid."""
+    return ExpectedMiscalibration(SimplexGrid(n_bins))
+
+
+@dataclass(frozen=True)
+class Diagrams:
+    """The deviations of a reliability diagram of each model, with cells of each kind."""
+
+    n: int
+    n_cells: int
+
+    def __call__(self, rng: np.random.Generator) -> xr.Dataset:
+        """Return a row for each cell: where it lies, its deviation for the class -1, and what noise alone gives."""
+        binnings = {"equal width": EqualWidth(self.n_cells), "equal mass": EqualMass(self.n_cells), "tree": TREE}
+        found = []
+        for model, world in MODELS.items():
+            sample = world.sample(self.n, rng)
+            for name, binning in binnings.items():
+                cells = cs.HistogramRegression(binning)(sample).isel(label=0).reset_coords(drop=True)
+                cells = cells.isel(cell=(cells["count"] > 0).values)
+                mean, size = cells["mean_prediction"].values, cells["count"].values
+                low, high = (binom.ppf(level, size, mean) / size - mean for level in (0.05, 0.95))
+                own = {"low": low, "high": high, "model": [model] * len(size), "binning": [name] * len(size)}
+                cells = cells[["proportion", "mean_prediction", "deviation"]]
+                found.append(cells.assign({key: ("cell", values) for key, values in own.items()}))
+        return xr.concat(found, "cell").merge(self._truth())
+
+    def _truth(self) -> xr.Dataset:
+        """Return the true deviations over predictions for the class -1."""
+        grid = np.arange(1, 200) / 200
+        curves = [1 - world.calibration_function(1 - grid) - grid for world in MODELS.values()]
+        return xr.Dataset({"true_deviation": (("of", "grid"), curves)}, {"of": list(MODELS), "grid": grid})
 
 
 @final
@@ -36,68 +89,117 @@ class GaussianMixtureStudy(Study):
     plan = Plan(
         aim="how far the binned ECE is from the true error, over the number of rows and of bins",
         mechanisms="Y = -1 or 1, X given Y is N(Y, 1), and a logistic model of X that is calibrated, constant, or off "
-        "(Vaicenavicius et al. 2019, Section 5.1)",
+        "(Vaicenavicius et al. 2019, Section 5.1); uniform predictions for three classes, right or half replaced by "
+        "chance (Widmann et al. 2019)",
         estimands="the expected calibration error, exactly, and the limit that fixed bins see of it (Theorem 2)",
-        methods="ECE with 5 to 100 bins of equal width",
-        performance="mean and standard deviation of the estimate beside limit and truth",
+        methods="ECE with 5 to 100 bins of equal width and of equal mass, and in the leaves of a tree; for three "
+        "classes triangles of a grid",
+        performance="mean and standard deviation of the estimate beside limit and truth; powers of n and of the number "
+        "of bins by which bias and standard deviation grow",
     )
 
-    def parts(self, scale: Scale) -> dict[str, Sweep]:
-        """Sweep n and bins."""
+    def parts(self, scale: Scale) -> dict[str, Sweep | Repeats]:
+        """Sweep n and bins, and draw one diagram of each kind."""
         sizes = [100, 300, 1000, 3000, 10_000]
+        shared: dict[str, Any] = {
+            "n": scale.pick([100, 1000], sizes, [*sizes, 30_000]),
+            "n_repeats": scale.pick(200, 1000, 3000),
+        }
+        two: dict[str, Any] = {"equal width": equal_width, "equal mass": equal_mass, "tree": ECE(TREE)}
+        three: dict[str, Any] = {"grid": simplex_grid, "tree": ExpectedMiscalibration(TREE)}
         return {
-            "estimates": Sweep(
-                MODELS,
-                n=scale.pick([100, 1000], sizes, [*sizes, 30_000]),
-                n_bins=[5, 10, 50, 100],
-                estimators={"ECE": equal_width},
-                n_repeats=scale.pick(200, 1000, 3000),
-                rng=SEED,
-            )
+            "estimates": Sweep(MODELS, n_bins=[5, 10, 50, 100], estimators=two, rng=SEED, **shared),
+            "three": Sweep(THREE_CLASSES, n_bins=[5, 10], estimators=three, rng=SEED + 1, **shared),
+            "diagrams": Repeats(Diagrams(ROWS_OF_A_DIAGRAM, CELLS_OF_A_DIAGRAM)),
         }
 
     @staticmethod
     def text(found: Datasets) -> str:
-        """Write the table of means and standard deviations."""
-        summary = summarise(found["estimates"]).sel(estimator="ECE")
-        calibrated, few, many = "(0, -2), calibrated", summary["n"].values.min(), summary["n_bins"].values.max()
-        noise, off = summary.sel(model=calibrated, n=few, n_bins=many), summary.sel(model="(1, 1)")
+        """Write the answer, the rates, and the tables of means and standard deviations."""
+        summary = summarise(found["estimates"])
+        own = summary.sel(estimator="equal width")
+        few, many = own["n"].values.min(), own["n_bins"].values.max()
+        noise, off = own.sel(model=CALIBRATED, n=few, n_bins=many), own.sel(model="(1, 1)")
+        bias, spread = rates(own.sel(model=CALIBRATED))
         lines = [
             f"Noise alone looks like miscalibration: with {few} rows in {many} bins the ECE of a calibrated model is "
-            f"{noise['mean'].item():.3f} on average. Bins hide some of it too: with 5 bins, and however many rows, the "
-            f"ECE of the model that is off by {off['truth'].values[0]:.4f} tends to "
-            f"{off['limit'].sel(n_bins=5).item():.4f}.",
-            "",
-            "mean (sd) of the ECE with bins of equal width; limit: n to infinity with these bins; truth: exact",
-            "",
+            f"{noise['mean'].item():.3f} on average. Its bias grows like n^{bias[0]:.2f} B^{bias[1]:.2f} with n rows "
+            f"in B bins, its standard deviation like n^{spread[0]:.2f} B^{spread[1]:.2f}. Bins hide some of it too: "
+            f"with 5 bins, and however many rows, the ECE of the model that is off by {off['truth'].values[0]:.4f} "
+            f"tends to {off['limit'].sel(n_bins=5).item():.4f}.",
         ]
-        for model in summary["model"].values:
-            own = summary.sel(model=model)
-            lines += [str(model), _line("n", [f"B = {n_bins}" for n_bins in own["n_bins"].values])]
-            for n in own["n"].values:
-                at = own.sel(n=n)
-                pairs = zip(at["mean"].values, at["variance"].values ** 0.5, strict=True)
-                lines.append(_line(str(n), [f"{mean:.4f} ({sd:.4f})" for mean, sd in pairs]))
-            lines.append(_line("limit", [f"{limit:.4f}" for limit in own["limit"].values]))
-            lines += [_line("truth", [f"{truth:.4f}" for truth in own["truth"].values]), ""]
+        for part in ("estimates", "three"):
+            whole = summarise(found[part])
+            for estimator in whole["estimator"].values:
+                lines += ["", f"mean (sd) of the error in cells: {estimator}"]
+                for model in whole["model"].values:
+                    lines += _block(str(model), whole.sel(estimator=estimator, model=model), estimator == "tree")
         return "\n".join(lines)
 
     @staticmethod
     def figure(found: Datasets) -> Figure:
-        """Draw mean and standard deviation over n, one panel for each model."""
-        summary = summarise(found["estimates"]).sel(estimator="ECE")
-        figure, axes = plt.subplots(1, summary.sizes["model"], figsize=(12, 4), layout="constrained")
-        for ax, model in zip(axes, summary["model"].values, strict=True):
-            own = summary.sel(model=model)
-            for color, n_bins in enumerate(own["n_bins"].values):
-                at = own.sel(n_bins=n_bins)
-                ax.errorbar(at["n"], at["mean"], at["variance"] ** 0.5, color=f"C{color}", label=f"{n_bins} bins")
-                ax.axhline(at["limit"].item(), color=f"C{color}", linestyle=":", linewidth=1)
-            ax.axhline(own["truth"].values[0], color="black", linewidth=1, label="truth")
-            ax.set(xscale="log", xlabel="n", ylabel="ECE: mean and sd (dotted: limit)", title=str(model))
-        axes[0].legend()
+        """Draw means over n, and the deviations of a diagram with the true ones, a row for each model."""
+        summary, diagrams = summarise(found["estimates"]), found["diagrams"].isel(repeat=0)
+        kinds = ("equal width", "equal mass", "tree")
+        figure, axes = plt.subplots(len(MODELS), 4, figsize=(17, 10), layout="constrained")
+        for row, model in zip(axes, MODELS, strict=True):
+            _draw_means(row[0], summary.sel(model=model), model)
+            for ax, kind in zip(row[1:], kinds, strict=True):
+                _draw_deviations(ax, diagrams, model, kind)
+        axes[0, 0].legend(fontsize="small")
+        axes[0, 1].legend(fontsize="small")
         return figure
+
+
+def rates(own: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Return the powers of n and of the number of bins in bias and standard deviation, from ten rows a bin on.
+
+    They are slopes of least squares, of logarithms.
+    """
+    n, n_bins = (each.values.ravel() for each in xr.broadcast(own["n"], own["n_bins"]))
+    kept = n >= 10 * n_bins
+    design = np.column_stack([np.ones(kept.sum()), np.log(n[kept]), np.log(n_bins[kept])])
+
+    def slopes(values: Callable[[xr.Dataset], xr.DataArray]) -> np.ndarray:
+        target = np.log(values(own).transpose("n", "n_bins").values.ravel()[kept])
+        return np.linalg.lstsq(design, target, rcond=None)[0][1:]
+
+    return slopes(lambda each: each["mean"] - each["limit"]), slopes(lambda each: np.sqrt(each["variance"]))
+
+
+def _block(model: str, own: xr.Dataset, single: bool) -> list[str]:
+    """Return the lines of a model, with a column for each number of bins, or a `single` one where none is chosen."""
+    own = own.isel(n_bins=[0]) if single else own
+    heads = ["leaves"] if single else [f"B = {n_bins}" for n_bins in own["n_bins"].values]
+    lines = ["", model, _line("n", heads)]
+    for n in own["n"].values:
+        at = own.sel(n=n)
+        pairs = zip(at["mean"].values, at["variance"].values ** 0.5, strict=True)
+        lines.append(_line(str(n), [f"{mean:.4f} ({sd:.4f})" for mean, sd in pairs]))
+    known = [name for name in ("limit", "truth") if not own[name].isnull().any()]
+    return lines + [_line(name, [f"{value:.4f}" for value in own[name].values]) for name in known]
 
 
 def _line(head: str, cells: list[str]) -> str:
     return f"{head:>7}" + "".join(f"{cell:>18}" for cell in cells)
+
+
+def _draw_means(ax: Any, summary: xr.Dataset, model: str) -> None:
+    own = summary.sel(estimator="equal width")
+    for color, n_bins in enumerate(own["n_bins"].values):
+        at = own.sel(n_bins=n_bins)
+        ax.errorbar(at["n"], at["mean"], at["variance"] ** 0.5, color=f"C{color}", label=f"{n_bins} bins")
+        ax.axhline(at["limit"].item(), color=f"C{color}", linestyle=":", linewidth=1)
+    tree = summary.sel(estimator="tree").isel(n_bins=0)
+    ax.plot(tree["n"], tree["mean"], "--", color="0.5", label="tree")
+    ax.axhline(own["truth"].values[0], color="black", linewidth=1, label="truth")
+    ax.set(xscale="log", xlabel="n", ylabel="ECE: mean and sd (dotted: limit)", title=model)
+
+
+def _draw_deviations(ax: Any, diagrams: xr.Dataset, model: str, kind: str) -> None:
+    kept = (diagrams["model"] == model) & (diagrams["binning"] == kind)
+    cells = diagrams.isel(cell=kept.values)
+    ax.vlines(cells["mean_prediction"], cells["low"], cells["high"], color="C3", linewidth=2, label="noise, 90 %")
+    ax.plot(cells["mean_prediction"], cells["deviation"], "x", color="black", label="seen")
+    ax.plot(diagrams["grid"], diagrams["true_deviation"].sel(of=model), color="C0", linewidth=1, label="true")
+    ax.set(xlim=(0, 1), xlabel="prediction for the class -1", ylabel="deviation", title=f"{kind}, n = 10 000")
