@@ -281,9 +281,9 @@ def without_missing(given: Arguments, nan_policy: str) -> tuple[Arguments, str]:
     """Return the rows in which nothing is missing, and a phrase about the others."""
     if nan_policy not in NAN_POLICIES:
         raise ValueError(f"nan_policy is {nan_policy!r}, but it must be one of {', '.join(map(repr, NAN_POLICIES))}")
-    holes = {name: each.missing() for name, each in given.columns().items()}
-    holes["y_prob"] = absent(given.rows) if math.isnan(given.copied.lowest) else None
-    found = {name: rows for name, rows in holes.items() if rows is not None}
+    found = {name: rows for name, each in given.columns().items() if (rows := each.missing()) is not None}
+    if math.isnan(given.copied.lowest) and (rows := absent(given.rows)) is not None:
+        found["y_prob"] = rows
     if not found:
         return given, ""
     counts = ", ".join(f"{name}: {int(rows.sum())}" for name, rows in found.items())

@@ -431,6 +431,8 @@ class Predictions:
     def keys(self) -> GivenNames:
         """One key for each conditioned column, with ``...`` written out as column numbers."""
         induced: GivenNames = (1,) if self.n_classes == 2 else tuple(range(self.n_classes))
+        if self.given == (...,):
+            return induced
         return tuple(key for name in self.given for key in (induced if name is ... else (name,)))
 
     @property

@@ -274,8 +274,9 @@ class TallyPlan:
             sums = weigh_codes(cells.index, replicates(outcomes), replicates(weights), cells.size, n_classes)
         elif n_classes == 2 and outcomes.shape == (len(self.predictions),) and self._prediction is None:
             # what is asked for first, and most often alone: both sums in one pass
-            sums, prediction = count_and_add_found(cells, outcomes, self.predictions.event)
+            counts, prediction = count_and_add_found(cells, outcomes, self.predictions.event)
             self._prediction = prediction[:, None]
+            return counts
         else:
             sums = count_codes(cells.index, replicates(outcomes), cells.size, n_classes)
         return sums.reshape(*outcomes.shape[:-1], cells.size, n_classes)
