@@ -8,8 +8,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from calibstat._dataclass import dataclass
-from calibstat._text import percent
-from calibstat.auditing.findings import Findings, found_in, interval_cell, means_text
+from calibstat._text import counted, percent
+from calibstat.auditing.findings import Findings, error_cells, found_in, interval_cells, mean_cell, means_text
 from calibstat.auditing.groups import (
     By,
     Group,
@@ -23,12 +23,13 @@ from calibstat.auditing.groups import (
     layout_of,
     look,
     means_of_groups,
+    without_scarce,
 )
 from calibstat.auditing.joint import Measured, check_options, check_resamples, measure_groups
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, as_generator
-from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL
+from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, NotNegative, check_arguments
 from calibstat.data.sample import GivenNames, Sample
 from calibstat.draws.group_sums import Layout
 from calibstat.draws.streams import ClusterCount
@@ -37,13 +38,16 @@ from calibstat.estimators.walks import Kuiper
 from calibstat.inference.arguments import check_estimator, check_lens, check_null, check_sample
 from calibstat.inference.forest import Forest, ForestRow, said_and_happened
 from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize, with_enough
-from calibstat.inference.results import RowCounts, number_cell, picked, plain, pvalue_cell, small_pvalue
+from calibstat.inference.results import RowCounts, picked, plain, pvalue_cell, small_pvalue
 from calibstat.lenses.base import Lens
+from calibstat.lenses.words import in_words
 from calibstat.nulls.base import Null, strong_hypothesis
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier, check_residuals
 
 _SHOWN = 25
+# Events, and non-events, that a group must expect by default.
+MIN_EXPECTED = 5.0
 
 
 def subgroup_audit(
@@ -55,6 +59,7 @@ def subgroup_audit(
     binning: Binning | Mapping[str, Binning] = EqualMass(4),
     depth: int = 1,
     min_size: int = 50,
+    min_expected: NotNegative = MIN_EXPECTED,
     missing: str = "raise",
     null: Null | str | None = None,
     adjust: Adjust = "max-t",
@@ -92,6 +97,9 @@ def subgroup_audit(
         How many variables are crossed at most.
     min_size : int
         Groups with fewer rows are left out, and listed.
+    min_expected : float
+        So are groups whose predictions expect fewer events, or non-events, in effect by weights (two outcomes). Their
+        rare jumps would hide what is found in others.
     missing : {"raise", "level"}
         What to do with missing values in further columns: an error, or a level of their own.
     null : Null or {"strong", "multiplier"}, optional
@@ -141,12 +149,13 @@ def subgroup_audit(
     """
     estimator = Kuiper() if estimator is None else estimator
     check_sample(sample)
+    check_arguments(subgroup_audit, "", min_expected=min_expected)
     check_estimator(estimator)
     check_options(adjust, standardize, level, confidence_level, depth=depth, min_size=min_size)
     asked, null = null, _checked(check_null(null, n_resamples), estimator)
     whole = check_lens(lens) | estimator
     variables, seen = look(sample, by, whole.lens, binning, missing)
-    groups, left_out = _groups(variables, seen, depth, min_size)
+    groups, left_out = _groups(variables, seen, depth, min_size, min_expected)
     null, more = with_enough(null, asked, len(groups), adjust, level, len(seen))
     few = check_resamples(adjust, len(groups), null.n_resamples, level)
     layout, options = layout_of(groups, len(seen)), (adjust, standardize, confidence_level, as_generator(rng))
@@ -164,9 +173,11 @@ def subgroup_audit(
         n_resamples=measured.n_resamples,
         estimator=whole,
         assumed=f"in every group, {_hypothesis(null, whole, known, measured)}; all groups on the same draws",
-        notes=tuple(each for each in (*measured.notes, *more, few, "" if found is None else str(found)) if each),
+        notes=tuple(each for each in (few, *more, measured.note, "" if found is None else str(found)) if each),
+        how=measured.how,
         source=seen.predictions.source,
         counts=RowCounts.of(seen, fewest_in_groups(layout, seen)),
+        what=in_words(whole.lens, sample.labels, sample.predictions.seen),
         clusters=found,
     )
 
@@ -188,19 +199,18 @@ def _hypothesis(null: Null, whole: Estimator, known: GivenNames, measured: Measu
     return null.hypothesis(whole.lens, known)
 
 
-def _groups(variables: list[Levels], seen: Sample, depth: int, min_size: int) -> tuple[list[Group], list[LeftOut]]:
-    """Form the groups, all rows among them; leave out those without weight; refuse if there is no other one."""
+def _groups(
+    variables: list[Levels], seen: Sample, depth: int, min_size: int, min_expected: float
+) -> tuple[list[Group], list[LeftOut]]:
+    """Form the groups, all rows among them; leave out those that show too little; refuse if there is no other one."""
     groups, left_out = form_groups(variables, len(seen), depth, min_size)
-    weights = seen.predictions.weights
-    if weights is not None:
-        empty = [group for group in groups if not weights[group.rows].any()]
-        left_out += [LeftOut(group.name, len(group.rows), "has no row of positive weight") for group in empty]
-        groups = [group for group in groups if group not in empty]
+    groups, scarce = without_scarce(groups, seen, min_expected)
+    left_out = [*scarce, *left_out]
     if len(groups) < 2:
         shown = "; ".join(f"{each.name} {each.reason}" for each in left_out[:5]) + ("; ..." * (len(left_out) > 5))
         raise ValueError(
             f"there is no group to audit: {shown}. Name a variable with two levels of at least {min_size} "
-            "rows, or take a smaller min_size."
+            "rows, or take a smaller min_size" + (" or min_expected." if scarce else ".")
         )
     return groups, left_out
 
@@ -280,8 +290,12 @@ class GroupFinding:
 
     @property
     def means(self) -> str:
-        """What was predicted and what happened, in words."""
-        return means_text(self.mean_prediction, self.mean_outcome)
+        """What was predicted and what happened, in words; "" for more than two outcomes."""
+        return "" if np.isnan(self.mean_outcome) else means_text(self.mean_prediction, self.mean_outcome)
+
+    def burden(self) -> float:
+        """Return the error beyond what noise gives, times rows: how much it matters."""
+        return self.n * max(self.statistic - self.null_mean, 0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name; what is not known is None."""
@@ -301,7 +315,7 @@ class SubgroupAudit(Findings[GroupFinding]):
 
     Parameters
     ----------
-    adjust, level, confidence_level, n, n_resamples, left_out, notes, source, counts
+    adjust, level, confidence_level, n, n_resamples, left_out, notes, how, source, counts, what
         As for all `Findings`.
     groups : tuple of GroupFinding
         All rows first, then the levels of each variable, then crossings.
@@ -324,6 +338,7 @@ class SubgroupAudit(Findings[GroupFinding]):
     _display: ClassVar[str] = "AuditDisplay"
     _row: ClassVar[str] = "group"
     _text_columns: ClassVar[tuple[int, ...]] = (0, 8)
+    _spare_columns: ClassVar[tuple[int, ...]] = (5, 8, 6)
 
     @property
     def _findings(self) -> tuple[GroupFinding, ...]:
@@ -350,26 +365,31 @@ class SubgroupAudit(Findings[GroupFinding]):
         return [group for group in self.ranked if group.pvalue_adjusted <= self.level]
 
     @property
+    def largest(self) -> GroupFinding | None:
+        """The group with evidence whose error matters most: beyond noise, times rows. All rows only if it is alone."""
+        rejected = self.rejected
+        return max([group for group in rejected if group.levels] or rejected, key=GroupFinding.burden, default=None)
+
+    @property
     def verdict(self) -> str:
-        """Say in how many groups there is evidence, and which is the strongest; or that there is none."""
-        m, rejected = len(self.groups), self.rejected
-        joint, at = pvalue_cell(self.pvalue, self.level), f"at {percent(self.level)}"
-        where = f"through {self.lens!r} (n = {self.n}, {self.n_resamples} redraws, joint p = {joint})"
-        if rejected:
-            first = rejected[0]
-            what = f": {first.direction} ({first.means})" if first.direction else ""
-            return (
-                f"Evidence of miscalibration {at} in {len(rejected)} of {m} groups {where}. "
-                f"Strongest: {first.name}{what}."
-            )
+        """Say in how many groups there is evidence, and where the error matters most; or that there is none."""
+        m, rejected, first = len(self.groups), self.rejected, self.largest
+        if first is not None:
+            found = f"{self.what} is off in {len(rejected)} of {m} groups"
+            p = f"adjusted p {small_pvalue(first.pvalue_adjusted, level=self.level)}"
+            means = ", ".join(filter(None, [first.means, counted(first.n, "row"), p]))
+            most = "" if len(rejected) == 1 else "most in "
+            return f"{found}, {most}{first.name}{first.direction and f': {first.direction}'} ({means})."
         smallest = pvalue_cell(min(group.pvalue_adjusted for group in self.groups), self.level)
         if self.pvalue <= self.level:
             # The joint test may detect an error that the adjustment does not assign to a group.
             return (
-                f"Evidence of miscalibration {at} in some of {m} groups {where}, but it names none: "
-                f"the smallest p-value adjusted {ADJUSTMENTS[self.adjust]} is {smallest}."
+                f"{self.what} is off at {percent(self.level)} in some of {m} groups (p "
+                f"{small_pvalue(self.pvalue, level=self.level)} for all together), but none can be named: the smallest "
+                f"p-value adjusted {ADJUSTMENTS[self.adjust]} is {smallest}."
             )
-        return f"{self._not_rejected('Calibration')} in any of {m} groups {where}; smallest adjusted p = {smallest}."
+        means = ", ".join(filter(None, [self.groups[0].means, f"smallest adjusted p = {smallest}"]))
+        return f"{self._not_rejected(f'Calibration of {self.what}')} in any of {m} groups ({means})."
 
     def forest(self) -> Forest:
         """Return the groups as rows of a forest plot, those of the strongest evidence first."""
@@ -401,24 +421,42 @@ class SubgroupAudit(Findings[GroupFinding]):
         return [{key: value for key, value in group.to_dict().items() if key != "levels"} for group in self.groups]
 
     def _table(self) -> list[list[str]]:
-        header = ["group", "n", "predicted", "happened", "error", "expected", "interval", "adjusted p", ""]
+        header = ["group", "rows", "predicted", "happened", "error", "noise", "interval", "adj. p", "direction"]
+        groups = self._in_order[:_SHOWN]
+        columns = zip(
+            error_cells([group.statistic for group in groups]),
+            error_cells([group.null_mean for group in groups]),
+            interval_cells([group.confidence_interval for group in groups]),
+            strict=True,
+        )
         rows = [
             [
                 group.name,
                 str(group.n),
-                *("" if np.isnan(mean) else f"{mean:.3f}" for mean in (group.mean_prediction, group.mean_outcome)),
-                number_cell(group.statistic),
-                number_cell(group.null_mean),
-                interval_cell(group.confidence_interval),
-                self._pvalue_cell(group),
-                group.direction,
+                mean_cell(group.mean_prediction),
+                mean_cell(group.mean_outcome),
+                *errors,
+                self._p_cell(group.pvalue_adjusted),
+                group.direction.removeprefix("predicts "),
             ]
-            for group in self.ranked[:_SHOWN]
+            for group, errors in zip(groups, columns, strict=True)
         ]
         return [header, *rows]
 
+    @property
+    def _in_order(self) -> list[GroupFinding]:
+        """All rows, the groups with evidence by how much their error matters, and the others by evidence."""
+        rejected = sorted(self.rejected, key=GroupFinding.burden, reverse=True)
+        found = [*rejected, *(group for group in self.ranked if group.pvalue_adjusted > self.level)]
+        return sorted(found, key=lambda group: bool(group.levels))
+
     def _details(self) -> list[tuple[str, str]]:
         core, more = self.estimator.core, len(self) - _SHOWN
-        error = f"{core.quantity}; {core!r}; expected: its mean in a calibrated model with the same predictions"
-        above = [("more", f"{more} more groups: see .to_frame()" if more > 0 else ""), ("error", error)]
+        above = [
+            ("more", f"{more} more groups: see .to_frame()" if more > 0 else ""),
+            ("error", f"{core.quantity}; {core!r}, seen through {self.lens!r}"),
+            ("noise", "mean of the error in a calibrated model with the same predictions"),
+            ("order", "all rows; groups with evidence, by error beyond noise times rows; others, by evidence"),
+            ("joint p", f"{pvalue_cell(self.pvalue, self.level)}, of no error in any group"),
+        ]
         return self._details_after(above, "each group", self.groups[0].confidence_interval is not None)

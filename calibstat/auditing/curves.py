@@ -19,7 +19,7 @@ from calibstat._logistic import (
     orthonormal,
     sums_of_products,
 )
-from calibstat._text import counted, percent
+from calibstat._text import counted
 from calibstat.auditing.findings import left_out_text
 from calibstat.auditing.groups import LeftOut, Levels, look
 from calibstat.auditing.pooled_groups import ROWS
@@ -36,7 +36,7 @@ from calibstat.estimators.base import all_weights
 from calibstat.inference.arguments import check_lens
 from calibstat.inference.forest import Forest, ForestRow
 from calibstat.inference.multiplicity import cannot_reject, enough_redraws, joint_test, more_note, single_step
-from calibstat.inference.results import Result, RowCounts, not_rejected, noted, picked, pvalue_cell, small_pvalue
+from calibstat.inference.results import Result, RowCounts, not_rejected, picked, pvalue_cell, small_pvalue
 from calibstat.inference.test import MINIMUM_CLUSTERS, fewest_rows
 from calibstat.lenses.base import Lens
 
@@ -174,7 +174,8 @@ def equal_curves_test(
         counts=RowCounts.of(seen, min(fewest_rows(seen.take(index == g)) for g in range(len(kept)))),
         level=level,
         clusters=ClusterCount.of(seen.predictions, clusters),
-        notes=more_note(taken, n_resamples, level) + ((_IN_STEPS,) if in_steps else ()),
+        notes=more_note(taken, n_resamples, level),
+        how=(_IN_STEPS,) if in_steps else (),
     )
 
 
@@ -475,10 +476,7 @@ def sandwich(design: Floats, information: Floats, residual: Floats, codes: Ints)
     return inverse, inverse @ (scores.T @ scores) @ inverse * (size / (size - 1) * (n - 1) / (n - d))
 
 
-_QUESTION = (
-    "does as much happen in every group where the prediction is the same? (This is not about miscalibration: the model "
-    "may be off in all groups alike.)"
-)
+_QUESTION = "this compares groups where the prediction is the same; the model may be off in all groups alike"
 
 
 @final
@@ -519,6 +517,8 @@ class EqualCurvesTest(Result):
         Number of clusters, and how many of equal size would be as good, where the null names them.
     notes : tuple of str
         That more redraws were taken than asked for.
+    how : tuple of str
+        How noise was drawn, where that is special.
     """
 
     variable: str
@@ -544,11 +544,13 @@ class EqualCurvesTest(Result):
     level: float = LEVEL
     clusters: ClusterCount | None = None
     notes: tuple[str, ...] = ()
+    how: tuple[str, ...] = ()
 
     _display: ClassVar[str] = "AuditDisplay"
     _row: ClassVar[str] = "group"
     _indexed: ClassVar[bool] = True
-    _width: ClassVar[int | None] = 100
+    _spare_columns: ClassVar[tuple[int, ...]] = (4,)
+    is_screen: ClassVar[bool] = True
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.covariance_statistic, self.pvalue))
@@ -567,17 +569,15 @@ class EqualCurvesTest(Result):
     @property
     def verdict(self) -> str:
         """One sentence: evidence that the curves differ, or no evidence."""
-        where = f"through {self.lens!r} (n = {self.n}, p {small_pvalue(self.pvalue, level=self.level)})"
-        curves = f"the calibration curves of the {len(self.groups)} groups of {self.variable!r}"
-        if self.pvalue > self.level:
-            none = cannot_reject(self.n_resamples, 1, self.level)
-            return f"{not_rejected(self.level, none, f'That {curves} are equal')} {where}."
+        p = f"p {small_pvalue(self.pvalue, level=self.level)}"
         low, high = min(self.gaps), max(self.gaps)
         least, most = self.groups[self.gaps.index(low)], self.groups[self.gaps.index(high)]
-        return (
-            f"Evidence at {percent(self.level)} that {curves} differ {where}: "
-            f"at the same prediction most happens in {most} ({high:+.3f} on average), least in {least} ({low:+.3f})."
-        )
+        apart = f"most in {most} ({high:+.3f} on average), least in {least} ({low:+.3f})"
+        if self.pvalue > self.level:
+            none = cannot_reject(self.n_resamples, 1, self.level)
+            equal = f"That as much happens at the same prediction in all {len(self.groups)} groups of {self.variable!r}"
+            return f"{not_rejected(self.level, none, equal)} ({p}); {apart}."
+        return f"At the same prediction, groups of {self.variable!r} differ ({p}): it happens {apart}."
 
     def forest(self) -> Forest:
         """Return the odds ratios of groups as rows of a forest plot, those of the strongest evidence first."""
@@ -627,7 +627,7 @@ class EqualCurvesTest(Result):
         return {
             "lens": repr(self.lens),
             **picked(self, "variable n n_resamples pvalue covariance_statistic covariance_pvalue"),
-            **picked(self, "regression_statistic regression_df regression_pvalue hypothesis source notes"),
+            **picked(self, "regression_statistic regression_df regression_pvalue hypothesis source notes how"),
             **({} if self.clusters is None else self.clusters.to_dict()),
             "groups": self._rows(),
             "without_odds": self.without_odds,
@@ -639,12 +639,15 @@ class EqualCurvesTest(Result):
             [f"{self.variable} {name}", str(n), f"{gap:+.4f}", f"{odds:.3g}", f"{error:.2g}", pvalue_cell(p)]
             for name, n, gap, odds, error, p in self._columns()
         ]
-        return [["group", "n", "more happens by", "odds x", "se of log", "adjusted p"], *rows]
+        return [["group", "rows", "more happens by", "odds x", "se of log", "adj. p"], *rows]
+
+    def _notes(self) -> list[str]:
+        left = [f"left out: {left_out_text(self.left_out)}"] if self.left_out else []
+        return [_QUESTION, *left, *([] if self.clusters is None else [str(self.clusters)]), *self.notes]
 
     def _details(self) -> list[tuple[str, str]]:
         covariance, units = pvalue_cell(self.covariance_pvalue), "rows" if self.clusters is None else "clusters"
         details = [
-            ("question", _QUESTION),
             ("more by", "mean of the outcome minus a logistic spline of the prediction in all rows"),
             (
                 "odds x",
@@ -665,10 +668,8 @@ class EqualCurvesTest(Result):
             ),
             ("p", "that of the smaller of the two, among redraws (min-p)"),
             ("null", self.hypothesis),
-            ("left out", left_out_text(self.left_out)),
+            ("draws", "; ".join([f"{self.n_resamples} redraws", *self.how])),
             ("data", f"n = {self.n}; {self.source}"),
-            ("clusters", "" if self.clusters is None else str(self.clusters)),
-            *noted(self.notes),
         ]
         return [(name, text) for name, text in details if text]
 

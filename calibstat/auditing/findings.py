@@ -6,13 +6,18 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, final
 
+import numpy as np
+
 from calibstat._dataclass import dataclass
 from calibstat._text import counted, percent
 from calibstat.auditing.groups import LeftOut
 from calibstat.inference.multiplicity import ADJUSTMENTS, cannot_reject, least_factor
-from calibstat.inference.results import Result, RowCounts, not_rejected, noted, number_cell, picked, pvalue_cell
+from calibstat.inference.results import Result, RowCounts, not_rejected, number_cell, picked, pvalue_cell
 
-_LEFT_OUT_SHOWN = 6
+_LEFT_OUT_SHOWN = 3
+_SMALL = 0.01
+CAUTION = "p-values do not hold if the model or its calibration was fitted on these rows"
+CLUSTERED = ", or if rows come in clusters (several of one patient, one video)"
 
 
 class _Finding(Protocol):
@@ -41,11 +46,13 @@ class Findings(Result, Generic[_Found]):
     n_resamples: int
     left_out: tuple[LeftOut, ...]  # what was not looked at, and why
     notes: tuple[str, ...]
+    how: tuple[str, ...]  # how noise was drawn, where that is special
     source: str  # what was taken for what when the sample was made
     counts: RowCounts
+    what: str  # whose calibration it is, in words
 
     _indexed: ClassVar[bool] = True
-    _width: ClassVar[int | None] = 100
+    is_screen: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -78,7 +85,7 @@ class Findings(Result, Generic[_Found]):
     def _values(self) -> dict[str, Any]:
         return {
             **self._asked(),
-            **picked(self, "n n_resamples adjust level confidence_level hypothesis source notes"),
+            **picked(self, "n n_resamples adjust level confidence_level hypothesis source notes how"),
             f"{self._row}s": self._findings,
             "left_out": self.left_out,
         }
@@ -100,17 +107,22 @@ class Findings(Result, Generic[_Found]):
         }
 
     @final
+    def _notes(self) -> list[str]:
+        left = [f"left out: {left_out_text(self.left_out)}"] if self.left_out else []
+        clustered = "" if getattr(self, "clusters", None) else CLUSTERED
+        return [*left, CAUTION + clustered, *self.notes]
+
+    @final
     def _details_after(self, above: list[tuple[str, str]], intervals: str, known: bool) -> list[tuple[str, str]]:
-        """Return what stands below the table, behind what is special about the columns."""
+        """Return how the numbers were computed, behind what is special about the columns."""
         intervals = f"intervals for the error in {intervals} that cover all together"
         details = [
             *above,
             (percent(self.confidence_level), intervals if known else ""),
             ("adjusted p", f"{ADJUSTMENTS[self.adjust]}; * at most {percent(self.level)}"),
             ("null", self.hypothesis),
-            ("left out", left_out_text(self.left_out)),
+            ("draws", "; ".join([f"{self.n_resamples} redraws", *self.how])),
             ("data", f"{self.counts.text(self.n)}; {self.source}"),
-            *noted(self.notes),
         ]
         return [(name, text) for name, text in details if text]
 
@@ -121,8 +133,8 @@ class Findings(Result, Generic[_Found]):
         return not_rejected(self.level, none, what)
 
     @final
-    def _pvalue_cell(self, found: _Found) -> str:
-        return pvalue_cell(found.pvalue_adjusted, self.level) + (" *" if found.pvalue_adjusted <= self.level else "")
+    def _p_cell(self, pvalue: float) -> str:
+        return pvalue_cell(pvalue, self.level) + (" *" if pvalue <= self.level else "")
 
 
 def found_in(n_found: int, n: int, what: str) -> str:
@@ -130,9 +142,27 @@ def found_in(n_found: int, n: int, what: str) -> str:
     return f"off in {n_found} of {counted(n, what)}" if n_found else f"no evidence in any of {counted(n, what)}"
 
 
-def interval_cell(interval: tuple[float, float] | None) -> str:
-    """Write an interval for a table; nothing where there is none."""
-    return "" if interval is None else f"{number_cell(interval[0])} to {number_cell(interval[1])}"
+def error_cells(values: Sequence[float]) -> list[str]:
+    """Write errors for a column of a table: with three decimals, or four where all of them are small.
+
+    >>> error_cells([0.1234, 0.01]), error_cells([0.0012, 0.00002])
+    (['0.123', '0.010'], ['0.0012', '2e-05'])
+    """
+    return [f"{value:.3f}" for value in values] if max(values) >= _SMALL else [number_cell(value) for value in values]
+
+
+def interval_cells(intervals: Sequence[tuple[float, float] | None]) -> list[str]:
+    """Write intervals for a column of a table; nothing where there is none."""
+    known = [each for each in intervals if each is not None]
+    if not known:
+        return [""] * len(intervals)
+    lows, highs = (iter(error_cells(ends)) for ends in zip(*known, strict=True))
+    return ["" if each is None else f"{next(lows)} to {next(highs)}" for each in intervals]
+
+
+def mean_cell(mean: float) -> str:
+    """Write a mean for a table; nothing for more than two outcomes."""
+    return "" if np.isnan(mean) else f"{mean:.3f}"
 
 
 def means_text(predicted: float, happened: float) -> str:
@@ -144,4 +174,4 @@ def left_out_text(left_out: Sequence[LeftOut]) -> str:
     """List what was left out, the first few of it."""
     shown = [f"{each.name} (n = {each.n}) {each.reason}" for each in left_out[:_LEFT_OUT_SHOWN]]
     more = len(left_out) - _LEFT_OUT_SHOWN
-    return "; ".join(shown) + (f"; and {more} more: see .left_out" if more > 0 else "")
+    return "; ".join(shown) + (f"; and {more} more" if more > 0 else "")

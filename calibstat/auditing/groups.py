@@ -100,6 +100,29 @@ def rows_by_code(codes: Ints, size: int) -> list[Ints]:
     return np.split(order, np.cumsum(np.bincount(codes, minlength=size))[:-1])
 
 
+def without_scarce(groups: Sequence[Group], seen: Sample, min_expected: float) -> tuple[list[Group], list[LeftOut]]:
+    """Leave out groups without weight, and those that expect too few events or non-events (two outcomes).
+
+    What is expected depends on predictions and weights alone, so that tests of the others stay exact.
+    """
+    kept, left_out, weights = [], [], all_weights(seen.predictions, None)
+    two = seen.predictions.n_classes == 2
+    for group in groups:
+        mass = weights[group.rows]
+        event = seen.predictions.event[group.rows] if two else np.empty(0)
+        reason = "" if mass.any() else "has no row of positive weight"
+        for what, outcome, chance in (("event", 1, event), ("non-event", 0, 1 - event)) if two and group.levels else ():
+            expected = float(effective_number(mass @ chance, mass**2 @ chance))
+            if expected < min_expected and not reason:
+                there = counted(int((seen.outcomes[group.rows] == outcome).sum()), what)
+                reason = f"expects {max(expected, 0.0):.2g} {what}s, fewer than {min_expected:g} (it has {there})"
+        if reason:
+            left_out.append(LeftOut(group.name, len(group.rows), reason))
+        else:
+            kept.append(group)
+    return kept, left_out
+
+
 def layout_of(groups: Sequence[Group], n: int) -> Layout:
     """Return where rows lie: all rows, and the groups of each set of crossed variables, are partitions."""
     found = []

@@ -24,6 +24,7 @@ from calibstat.estimators.base import (
     Evaluator,
     Forwarding,
     Headline,
+    all_weights,
     is_chances,
     why_undefined,
 )
@@ -113,7 +114,8 @@ class Measured:
     null_means: Floats  # (J,), its mean under the null
     found: JointTest  # on the draws of the null
     intervals: Sequence[tuple[float, float] | None]  # which cover together; None if no such intervals are known
-    notes: tuple[str, ...]  # what was drawn; why there is no interval, or what they hold besides
+    note: str  # why there is no interval
+    how: tuple[str, ...]  # what was drawn, and what intervals hold besides
     n_resamples: int  # number of draws of each kind
     pooled: bool  # whether draws are of rows pooled in steps
 
@@ -143,7 +145,7 @@ def measure_groups(
     kinds, n_resamples = [family.evidences(each) for each in drawn], len(drawn[0])
     intervals: list[tuple[float, float] | None] = [None] * len(groups)
     note = f"no intervals: no method is known for {core!r}; Kuiper() and ECE() have one"
-    few = _few_clusters(groups, seen, null.groups)
+    few, hidden = _few_clusters(groups, seen, null.groups), ""
     if few:
         note = few
     elif core.residual_form == "seminorm":
@@ -151,11 +153,12 @@ def measure_groups(
         possible = [] if null.groups else _possible_noise(chosen, signs, rng)
         largest = core.value_range(seen.predictions.n_classes)[1]
         every = [*kinds, signs]
-        intervals, note = joint_intervals(evidence, every, confidence_level, largest, possible, compared)
-        note = note or (_HIDDEN if possible else "")
+        steps = _steps_of_groups(groups, seen)
+        intervals, note = joint_intervals(evidence, every, confidence_level, largest, possible, compared, steps)
+        hidden = _HIDDEN if possible and not note else ""
     found = joint_test(compared, kinds, adjust, standardize)
-    notes = tuple(each for each in (chosen.note, note) if each)
-    return Measured(values, mean_of_known(drawn[0]), found, intervals, notes, n_resamples, pool)
+    how = tuple(each for each in (chosen.note, hidden) if each)
+    return Measured(values, mean_of_known(drawn[0]), found, intervals, note, how, n_resamples, pool)
 
 
 @final
@@ -202,6 +205,12 @@ def _possible_noise(groups: RowGroups | PooledGroups, signs: Floats, rng: np.ran
     return ways
 
 
+def _steps_of_groups(groups: Sequence[Group], seen: Sample) -> Floats:
+    """Return the largest share (J,) that one row has in each group: about what one label changes."""
+    weights = all_weights(seen.predictions, None)
+    return np.array([weights[group.rows].max() / weights[group.rows].sum() for group in groups])
+
+
 def _few_clusters(groups: Sequence[Group], seen: Sample, by: str | None) -> str:
     """Say which group has too few clusters, values of the variable `by`, for an interval, if any has."""
     for group in groups if by else ():
@@ -229,18 +238,20 @@ def joint_intervals(
     largest: float,
     possible: Sequence[Floats] = (),
     compared: Floats | None = None,
+    steps: Floats | float = 0.0,
 ) -> tuple[list[tuple[float, float] | None], str]:
     """Return intervals (J,) that hold together, or say why there are none.
 
     Noise is drawn in several `kinds`, (R, J) each, that of the null first, and some at `possible` chances. Each
     statistic has as many of the largest of its standard deviations as the largest noise of a draw reaches, whatever
-    the kind; so a group of few events, whose noise under the null is small but for rare jumps, does not widen the
-    intervals of others. An interval excludes zero only where the single-step test rejects at this level, of the
-    evidence or of what is `compared` (J,) with the draws in its place.
+    the kind, and a deviation is at least `steps` (J,); so a group of few events, whose noise is small but for rare
+    jumps, does not widen the intervals of others. An interval excludes zero only where the single-step test rejects at
+    this level, of the evidence or of what is `compared` (J,) with the draws in its place.
     """
     every = np.stack([*kinds, *possible])
     bounded = ~np.isinf(every).any(axis=(0, 1))
     centre, deviation = np.max([moments(each) for each in every], axis=0)
+    deviation = np.maximum(deviation, steps)
     varies = bounded & (deviation > 0)
 
     def reaches(drawn: Sequence[Floats]) -> list[Floats]:

@@ -11,6 +11,7 @@ from calibstat._dataclass import dataclass
 from calibstat._lazy import special
 from calibstat._progress import track
 from calibstat._text import counted, percent
+from calibstat.auditing.findings import CAUTION, CLUSTERED, means_text
 from calibstat.auditing.groups import By, PartlyKnown, is_top_label, look_with
 from calibstat.auditing.leaves import LEARNED, Feature, LeafFinding, encoded, leaf_forest, rounded, table_of_leaves
 from calibstat.binnings.tree_leaves import Box, arrays_of, boxes
@@ -23,9 +24,10 @@ from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, all_we
 from calibstat.estimators.score_tests import TableEvaluator
 from calibstat.inference.arguments import check_lens, check_null, check_sample
 from calibstat.inference.forest import Forest
-from calibstat.inference.results import Result, RowCounts, noted, picked, pvalue_cell, small_pvalue
+from calibstat.inference.results import Result, RowCounts, not_rejected, picked, pvalue_cell, small_pvalue
 from calibstat.inference.test import MINIMUM_CLUSTERS, fewest_rows
 from calibstat.lenses.base import Lens
+from calibstat.lenses.words import in_words
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency, Sequential
 from calibstat.nulls.multiplier import Multiplier
@@ -169,6 +171,7 @@ def learner_audit(
         notes=() if found is None else (str(found),),
         source=seen.predictions.source,
         counts=RowCounts.of(seen, min(fewest_rows(rows) for _, rows in held)),
+        what=in_words(lens, sample.labels, sample.predictions.seen),
         clusters=found,
     )
 
@@ -346,6 +349,8 @@ class LearnerAudit(Result):
     notes : tuple of str
     source : str
     counts : RowCounts
+    what : str
+        Whose calibration it is, in words.
     clusters : ClusterCount, optional
         Number of clusters, and how many of equal size would be as good, where the null names them.
     """
@@ -365,13 +370,15 @@ class LearnerAudit(Result):
     notes: tuple[str, ...]
     source: str
     counts: RowCounts
+    what: str
     clusters: ClusterCount | None = None
 
     _display: ClassVar[str] = "AuditDisplay"
     _row: ClassVar[str] = "leaf"
     _indexed: ClassVar[bool] = True
     _text_columns: ClassVar[tuple[int, ...]] = (5,)
-    _width: ClassVar[int] = 80
+    _spare_columns: ClassVar[tuple[int, ...]] = (4,)
+    is_screen: ClassVar[bool] = True
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -384,24 +391,19 @@ class LearnerAudit(Result):
     @property
     def verdict(self) -> str:
         """Say whether there is evidence, and of which direction and size it is where it is clearest."""
-        found = f"at {percent(self.level)} (p {small_pvalue(self.pvalue, level=self.level)}, n = {self.n})"
+        p = f"p {small_pvalue(self.pvalue, level=self.level)}"
         if self.pvalue > self.level:
             many = [f"{len(self.variables)} variables"]
             names = ", ".join(["the prediction", *(self.variables if len(self.variables) <= _NAMED else many)])
-            return f"Calibration given {names} is not rejected {found}."
-        largest = self.leaves[0]
+            what = not_rejected(self.level, what=f"Calibration of {self.what} given {names}")
+            return f"{what} ({p}, n = {self.n})."
+        largest, on = self.leaves[0], f"the {counted(self.n_unseen, 'row')} that judge it"
         if largest.confidence_interval is None:
-            return (
-                f"Evidence of miscalibration {found}. In the {counted(self.n_unseen, 'row')} of the last block the "
-                f"mean of outcome - prediction is farthest from zero where {largest.name}: {largest.error:+.3f}, "
-                "without an interval."
-            )
+            means = means_text(largest.mean_prediction, largest.mean_outcome)
+            return f"{self.what} is off ({p}); by most, in {on}, where {largest.name}: {means}, without an interval."
         if not self.rejected:
-            return (
-                f"Evidence of miscalibration {found}, but the {counted(self.n_unseen, 'row')} of the last block alone "
-                "do not show where."
-            )
-        return f"Evidence of miscalibration {found}: {self.rejected[0].says(self.confidence_level)}."
+            return f"{self.what} is off ({p}), but {on} do not show where."
+        return f"{self.what} {self.rejected[0].says(self.confidence_level)} ({p})."
 
     def forest(self) -> Forest:
         """Return the leaves as rows of a forest plot, the farthest from zero first."""
@@ -430,7 +432,10 @@ class LearnerAudit(Result):
         return [leaf.to_dict() for leaf in self.leaves]
 
     def _table(self) -> list[list[str]]:
-        return table_of_leaves(self.leaves, self._width)
+        return table_of_leaves(self.leaves)
+
+    def _notes(self) -> list[str]:
+        return [CAUTION + ("" if self.clusters else CLUSTERED), *self.notes]
 
     def _details(self) -> list[tuple[str, str]]:
         known = self.leaves[0].confidence_interval is not None
@@ -453,6 +458,5 @@ class LearnerAudit(Result):
             ("learner", self.learner),
             ("null", self.hypothesis),
             ("data", f"n = {self.n}; {self.source}"),
-            *noted(self.notes),
         ]
         return [(name, text) for name, text in details if text]

@@ -11,6 +11,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._text import percent
+from calibstat.auditing.findings import CLUSTERED
 from calibstat.auditing.groups import ALL, FEW_VALUES, MISSING, Means, PartlyKnown, sign_words
 from calibstat.binnings.tree_leaves import Box
 from calibstat.data.arrays import Floats
@@ -21,6 +22,8 @@ from calibstat.inference.results import picked, plain
 
 # So many levels of a category have a column of their own; rarer ones are told apart by other columns only.
 _LEVELS = 50
+_WIDTH = 80
+INTERVALS_CAUTION = "intervals do not hold if the model or its calibration was fitted on these rows" + CLUSTERED
 # What was learned, where it describes rows.
 LEARNED = "learned error"
 
@@ -172,16 +175,16 @@ class LeafFinding:
         return f"{self.direction} by {size} where {self.name}"
 
 
-def table_of_leaves(leaves: Sequence[LeafFinding], width: int) -> list[list[str]]:
-    """Return the cells of a table of leaves, which is at most so wide; its last column are the conditions."""
-    rows = [["n", "predicted", "happened", "difference", "noise", "where"]]
+def table_of_leaves(leaves: Sequence[LeafFinding]) -> list[list[str]]:
+    """Return the cells of a table of leaves, which fits most terminals; its last column are the conditions."""
+    rows = [["rows", "predicted", "happened", "difference", "noise", "where"]]
     for leaf in leaves:
         numbers = [str(leaf.n), f"{leaf.mean_prediction:.3f}", f"{leaf.mean_outcome:.3f}", f"{leaf.error:+.3f}"]
         if leaf.confidence_interval is not None:
             low, high = leaf.confidence_interval
             numbers[-1] = f"{low:+.3f} to {high:+.3f}" + (" *" if leaf.direction else "  ")
         rows.append([*numbers, f"{leaf.noise:.3f}", ""])
-    left = width - sum(max(map(len, column)) + 2 for column in zip(*(row[:-1] for row in rows), strict=True))
+    left = _WIDTH - sum(max(map(len, column)) + 2 for column in zip(*(row[:-1] for row in rows), strict=True))
     found = rows[:1]
     for leaf, row in zip(leaves, rows[1:], strict=True):
         first, *more = leaf.conditions or (ALL,)

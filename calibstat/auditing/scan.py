@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Literal, final
 
@@ -10,9 +10,19 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._lazy import sparse
-from calibstat._text import counted, percent
-from calibstat.auditing.findings import Findings, found_in, interval_cell, means_text
-from calibstat.auditing.groups import By, LeftOut, Levels, is_top_label, look, merge_levels, sign_words
+from calibstat._text import counted
+from calibstat.auditing.findings import Findings, error_cells, found_in, interval_cells, mean_cell, means_text
+from calibstat.auditing.groups import (
+    By,
+    LeftOut,
+    Levels,
+    Means,
+    is_top_label,
+    look,
+    means_of_groups,
+    merge_levels,
+    sign_words,
+)
 from calibstat.auditing.joint import check_options, check_resamples, joint_intervals
 from calibstat.auditing.pooled_groups import ROWS
 from calibstat.binnings.base import Binning, Cells
@@ -22,13 +32,15 @@ from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_kind
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.group_sums import ENOUGH, Layout, Partition, label_sums, sign_sums
 from calibstat.draws.streams import replicate
-from calibstat.estimators.base import Capabilities, Estimator, Evaluator, ResidualForm
+from calibstat.estimators.base import Capabilities, Estimator, Evaluator, ResidualForm, all_weights
 from calibstat.estimators.tally import TallyPlan, ratio
 from calibstat.inference.arguments import check_lens, check_null, check_sample
 from calibstat.inference.forest import Forest, ForestRow
+from calibstat.inference.intervals import normal_pvalue
 from calibstat.inference.multiplicity import Adjust, Standardize, joint_test, with_enough
-from calibstat.inference.results import RowCounts, number_cell, picked, pvalue_cell, small_pvalue
+from calibstat.inference.results import RowCounts, picked, small_pvalue
 from calibstat.lenses.base import Lens
+from calibstat.lenses.words import in_words
 from calibstat.nulls.base import Null, mean_of_known
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Weak
@@ -47,7 +59,7 @@ def scan_variables(
     *,
     lens: Lens | None = None,
     binning: Binning | Mapping[str, Binning] = EqualMass(10),
-    rank_by: str = "excess",
+    rank_by: str = "varying",
     min_expected: float = 10,
     missing: str = "raise",
     null: Null | str | None = "weak",
@@ -58,11 +70,13 @@ def scan_variables(
     n_resamples: int | None = None,
     rng: RNG = None,
 ) -> VariableScan:
-    """Rank variables by their variable-based calibration error (Kelly & Smyth 2023), beside what noise alone gives.
+    """Rank variables by how much the error of the model varies along them, beside what noise alone gives.
 
-    VECE is the mean absolute difference between mean outcome and mean prediction over cells of a variable. More cells
-    have more noise, so variables are ranked by the excess of VECE over its mean under redrawn labels. All variables are
-    evaluated on the same draws, on which p-values are adjusted.
+    VECE is the mean absolute difference between mean outcome and mean prediction over cells of a variable (Kelly &
+    Smyth 2023). A model that errs in one direction has the same VECE for all variables: its overall bias. So that bias
+    is stated once, and variables are ranked by the mean difference that is left in their cells when it is taken off.
+    More cells have more noise, of which the mean under redrawn labels is subtracted. All variables are evaluated on the
+    same draws, on which p-values are adjusted.
 
     Parameters
     ----------
@@ -74,15 +88,16 @@ def scan_variables(
         Looked through first; the authors' measure is of `TopLabel()`.
     binning : Binning or mapping of str to Binning
         How numbers are cut; those with at most ten distinct values, and categories, are not.
-    rank_by : {"excess", "vece"}
-        "vece" ranks by the raw value, as the authors do.
+    rank_by : {"varying", "excess", "vece"}
+        "varying" ranks by what is left beyond the overall bias and noise, "excess" by VECE beyond noise, and "vece" by
+        the raw value, as the authors do. The text is about what ranks.
     min_expected : float
         Neighbouring cells are merged until each expects this many events and non-events; 0 merges none.
     missing : {"raise", "level"}
     null : Null or {"weak", "strong"}
-        Which p-values are adjusted. "weak", or a `Weak`: no error on average at any value of the variable
-        (asymptotic). "strong", or a `Consistency`: calibrated given the prediction and the variable (exact). An object
-        brings its `n_resamples`, and a `Weak` its `min_expected`.
+        Of which null the p-values of VECE are adjusted. "weak", or a `Weak`: no error on average at any value of the
+        variable (asymptotic). "strong", or a `Consistency`: calibrated given the prediction and the variable (exact).
+        An object brings its `n_resamples`, and a `Weak` its `min_expected`.
     adjust : {"max-t", "step-down", "holm", "fdr_bh", "fdr_by"}
         As for `subgroup_audit`.
     standardize : {"moments", "ranks", "none"}
@@ -120,23 +135,27 @@ def scan_variables(
     """
     check_sample(sample)
     check_options(adjust, standardize, level, confidence_level)
-    check_kind("rank_by", rank_by, Literal["excess", "vece"])
+    check_kind("rank_by", rank_by, Literal["varying", "excess", "vece"])
     chosen, weak = _null(null, n_resamples, min_expected)
     lens = check_lens(lens)
     asked = tuple(sample.predictions.variables) if variables is None else variables
     if variables is None and not asked:
         raise ValueError("the sample has no variables to scan; pass them as Sample(..., variables={name: values}).")
     cut, seen = look(sample, asked, lens, binning, missing, "variables")
-    kept, left_out, notes = _usable(cut, seen, weak.min_expected)
+    kept, left_out, merged = _usable(cut, seen, weak.min_expected)
     # One draw serves both nulls, so that they draw equally often.
     strong = None if chosen is weak else chosen
     weak, more = with_enough(weak, null, len(kept), adjust, level, len(seen))
     chosen = weak if strong is None else with_enough(strong, null, len(kept), adjust, level, len(seen))[0]
-    notes += [*more, check_resamples(adjust, len(kept), weak.n_resamples, level)]
     options = (strong is None, adjust, standardize, confidence_level, as_generator(rng))
-    found, said = _measured(kept, seen, weak, *options)
+    found, note, how = _measured(kept, seen, weak, *options)
+    notes = (check_resamples(adjust, len(kept), weak.n_resamples, level), *more, note)
+    means = means_of_groups(Layout([Partition(np.zeros(len(seen), dtype=np.intp), 1)]), seen)[0]
     return VariableScan(
-        variables=tuple(sorted(found, key=lambda each: -each.vece if rank_by == "vece" else -each.excess)),
+        variables=tuple(sorted(found, key=lambda each: -_RANKS[rank_by](each))),
+        mean_prediction=means.predicted,
+        mean_outcome=means.happened,
+        pvalue_overall=_pvalue_overall(means, seen),
         null=chosen,
         rank_by=rank_by,
         adjust=adjust,
@@ -147,10 +166,21 @@ def scan_variables(
         n=len(seen),
         n_resamples=weak.n_resamples,
         left_out=tuple(left_out),
-        notes=tuple(each for each in [*notes[:-1], *said, notes[-1]] if each),
+        notes=tuple(filter(None, notes)),
+        how=tuple(filter(None, (merged, how))),
         source=seen.predictions.source,
-        counts=RowCounts.of(seen, min(_plan(each, seen).fewest(seen.outcomes) for each in kept)),
+        counts=RowCounts.of(seen, min(_plan(each, seen).fewest(seen.outcomes) for each, _ in kept)),
+        what=in_words(lens, sample.labels, sample.predictions.seen),
     )
+
+
+def _pvalue_overall(means: Means, seen: Sample) -> float:
+    """Return the two-sided p-value of no error over all rows: normal, the larger variance of labels and residuals."""
+    if seen.predictions.n_classes != 2:
+        return np.nan
+    mass = all_weights(seen.predictions, None)
+    spread = mass * (seen.outcomes - seen.predictions.event - means.residual) / mass.sum()
+    return normal_pvalue(means.residual, max(means.standard_error, float(np.sqrt(spread @ spread))), means.predicted)
 
 
 def _null(null: Null | str | None, n_resamples: int | None, min_expected: float) -> tuple[Null, Weak]:
@@ -166,8 +196,10 @@ def _null(null: Null | str | None, n_resamples: int | None, min_expected: float)
     )
 
 
-def _usable(cut: list[Levels], seen: Sample, min_expected: float) -> tuple[list[Levels], list[LeftOut], list[str]]:
-    """Merge cells, and leave out variables that have one cell or far too many levels."""
+def _usable(
+    cut: list[Levels], seen: Sample, min_expected: float
+) -> tuple[list[tuple[Levels, Levels]], list[LeftOut], str]:
+    """Pair merged cells with the levels that they are of; leave out variables of one cell or of far too many levels."""
     kept, left_out, merged = [], [], []
     for levels in cut:
         if levels.ends is None and levels.size > MOST_LEVELS:
@@ -180,18 +212,18 @@ def _usable(cut: list[Levels], seen: Sample, min_expected: float) -> tuple[list[
             continue
         if fewer.size < levels.size:
             merged.append(f"{levels.variable} {fewer.size} of {levels.size}")
-        kept.append(fewer)
+        kept.append((fewer, levels))
     if not kept:
         shown = "; ".join(f"{each.name} {each.reason}" for each in left_out[:5])
         raise ValueError(f"there is no variable to scan: {shown}; pass others, or a smaller min_expected.")
     says = (
         f"cells that expect fewer than {min_expected:g} events or non-events are merged, and left: {', '.join(merged)}"
     )
-    return kept, left_out, [says] if merged else []
+    return kept, left_out, says if merged else ""
 
 
 def _measured(
-    kept: list[Levels],
+    kept: list[tuple[Levels, Levels]],  # merged cells, and the levels that they are of
     seen: Sample,
     weak: Weak,
     of_weak: bool,  # whether p-values of the weak null are adjusted, or those of the strong one
@@ -199,35 +231,55 @@ def _measured(
     standardize: str,
     confidence_level: float,
     rng: np.random.Generator,
-) -> tuple[list[VariableFinding], list[str]]:
+) -> tuple[list[VariableFinding], str, str]:
     """Evaluate all variables on the data, on redrawn labels and on random signs; with what the result is to note."""
-    estimator = _OfVariables(tuple(kept))
+    estimator = _OfVariables(tuple(fewer for fewer, _ in kept))
     evaluator = estimator.prepare(seen.predictions)
-    values = evaluator(seen.outcomes)[:, 0]
-    # One draw of labels and one of signs serve both nulls.
+    values, _, varying = evaluator(seen.outcomes).T
+    # One draw of labels and one of signs serve all nulls.
     in_sums = _may_add_up(seen.predictions)
     draw = evaluator.drawn if in_sums else partial(_drawn_by_rows, estimator, evaluator)
-    redraws, signs = draw(seen, weak, rng)
-    kinds, means = [redraws[..., 0], signs[..., 0]], mean_of_known(redraws)
+    drawn = draw(seen, weak, rng)
+    means = mean_of_known(drawn[0])
+    kinds, kinds_varying = ([each[..., which] for each in drawn] for which in (0, 2))
     strong, both = (joint_test(values, each, adjust, standardize) for each in (kinds[:1], kinds))
+    along = joint_test(varying, kinds_varying, adjust, standardize)
     intervals, note = joint_intervals(values, kinds, confidence_level, largest=1.0)
+    intervals_varying, _ = joint_intervals(varying, kinds_varying, confidence_level, largest=1.0)
     adjusted = (both if of_weak else strong).adjusted
-    findings = [
-        VariableFinding(
-            variable=levels.variable,
-            vece=float(values[j]),
-            null_mean=float(means[j, 0]),
-            confidence_interval=intervals[j],
-            pvalue_weak=float(both.pvalues[j]),
-            pvalue_strong=float(strong.pvalues[j]),
-            pvalue_adjusted=float(adjusted[j]),
-            cells=_cell_findings(levels, seen),
-            worst_expected=float(means[j, 1]),
+    findings = []
+    for j, (fewer, levels) in enumerate(kept):
+        cells = _cell_findings(fewer, seen)
+        findings.append(
+            VariableFinding(
+                variable=levels.variable,
+                varying=float(varying[j]),
+                varying_null_mean=float(means[j, 2]),
+                varying_interval=intervals_varying[j],
+                pvalue_varying=float(along.pvalues[j]),
+                pvalue_varying_adjusted=float(along.adjusted[j]),
+                vece=float(values[j]),
+                null_mean=float(means[j, 0]),
+                confidence_interval=intervals[j],
+                pvalue_weak=float(both.pvalues[j]),
+                pvalue_strong=float(strong.pvalues[j]),
+                pvalue_adjusted=float(adjusted[j]),
+                cells=cells,
+                worst=_worst(cells, fewer, levels, seen),
+                worst_expected=float(means[j, 1]),
+            )
         )
-        for j, levels in enumerate(kept)
-    ]
-    notes = [_SUMS] if in_sums else []
-    return findings, [*notes, note]
+    return findings, note, _SUMS if in_sums else ""
+
+
+def _worst(cells: Sequence[CellFinding], fewer: Levels, levels: Levels, seen: Sample) -> CellFinding:
+    """Return the cell of the largest error; if it is several levels, the one whose error times rows is largest."""
+    place = max(range(len(cells)), key=lambda b: cells[b].error)
+    inside = np.unique(levels.index[fewer.index == place])
+    if len(inside) == 1:
+        return cells[place]
+    each = _cell_findings(levels, seen)
+    return max((each[level] for level in inside), key=lambda cell: cell.n * cell.error)
 
 
 def _may_add_up(predictions: Predictions) -> bool:
@@ -273,7 +325,7 @@ def _plan(levels: Levels, seen: Sample) -> TallyPlan:
 @final
 @dataclass(frozen=True, eq=False)
 class _OfVariables(Estimator):
-    """The mean and the largest error over the cells of each variable, given these cells."""
+    """The mean and the largest error over the cells of each variable, and what varies of it, given these cells."""
 
     variables: tuple[Levels, ...]
     quantity: ClassVar[str] = "variable-based calibration errors"
@@ -289,11 +341,11 @@ class _OfVariables(Estimator):
 
 @final
 class VariableErrors(Evaluator):
-    """`ECE` and `MaximumMiscalibration` over the cells of each of V variables, (V, 2)."""
+    """`ECE` and `MaximumMiscalibration` over the cells of each of V variables, and the first without bias: (V, 3)."""
 
     def __init__(self, predictions: Predictions, variables: Sequence[Levels]) -> None:
         n = len(predictions)
-        self.shape = (len(variables), 2)
+        self.shape = (len(variables), 3)
         self.predictions, self.variables = predictions, variables
         self.weights = np.ones(n) if predictions.weights is None else predictions.weights
         self.starts = np.concatenate([[0], np.cumsum([each.size for each in variables])[:-1]]).astype(np.intp)
@@ -309,7 +361,7 @@ class VariableErrors(Evaluator):
         return np.stack([(outcomes == first + k) - column for k, column in enumerate(self.predictions.components.T)])
 
     def drawn(self, seen: Sample, weak: Weak, rng: np.random.Generator) -> list[Floats]:
-        """Evaluate redrawn labels and centred signs (R, V, 2) by their sums over cells, without weights."""
+        """Evaluate redrawn labels and centred signs (R, V, 3) by their sums over cells, without weights."""
         event = seen.predictions.event
         every = Partition(np.zeros(len(seen), dtype=np.intp), 1)  # all rows, whose signs have the mean zero
         layout = Layout([every, *(Partition(each.index, each.size) for each in self.variables)])
@@ -324,18 +376,27 @@ class VariableErrors(Evaluator):
         return np.stack([np.ascontiguousarray((self.table @ each.T).T) for each in residuals])
 
     def errors(self, residuals: Floats) -> Floats:
-        """Return the mean and the largest error of each variable, of residuals (c, R, n): (R, V, 2)."""
+        """Return the errors of each variable, of residuals (c, R, n): (R, V, 3)."""
         return self.of_sums(self.sums(residuals))
 
     def of_sums(self, sums: Floats) -> Floats:
         """Return the same of sums over cells (c, R, L)."""
-        factor = 1.0 if len(sums) == 1 else 0.5
-        gaps = factor * np.abs(sums).sum(axis=0)
-        mean = np.add.reduceat(gaps, self.starts, axis=1) / self.weights.sum()
-        return np.stack([mean, np.maximum.reduceat(ratio(gaps, self.mass), self.starts, axis=1)], axis=-1)
+        total = self.weights.sum()
+        bias = np.add.reduceat(sums, self.starts, axis=2) / total
+        sizes = [each.size for each in self.variables]
+        varying = self._gaps(sums - np.repeat(bias, sizes, axis=2) * self.mass)
+        gaps = self._gaps(sums)
+        mean, left = (np.add.reduceat(each, self.starts, axis=1) / total for each in (gaps, varying))
+        largest = np.maximum.reduceat(ratio(gaps, self.mass), self.starts, axis=1)
+        return np.stack([mean, largest, left], axis=-1)
+
+    @staticmethod
+    def _gaps(sums: Floats) -> Floats:
+        """Return the total variation (R, L) in sums of residuals (c, R, L)."""
+        return (1.0 if len(sums) == 1 else 0.5) * np.abs(sums).sum(axis=0)
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:  # noqa: ARG002
-        """Evaluate labels (..., n): (..., V, 2)."""
+        """Evaluate labels (..., n): (..., V, 3)."""
         errors = self.errors(self.residuals(np.atleast_2d(outcomes)))
         return errors.reshape((*outcomes.shape[:-1], *self.shape))
 
@@ -378,6 +439,14 @@ class VariableFinding:
     Parameters
     ----------
     variable : str
+    varying : float
+        Mean error over the cells when the error over all rows is taken off: what varies along the variable.
+    varying_null_mean : float
+        The same on redrawn labels, on average: what noise alone gives.
+    varying_interval : (float, float), optional
+        For what varies over these cells; all variables' cover together.
+    pvalue_varying, pvalue_varying_adjusted : float
+        Of an error that is the same on average in all cells (asymptotic): of this variable by itself, and adjusted.
     vece : float
         Mean error over the cells, each counted by its weight.
     null_mean : float
@@ -389,11 +458,20 @@ class VariableFinding:
     pvalue_adjusted : float
         Of the null that was chosen, adjusted for all variables.
     cells : tuple of CellFinding
+        As they were tested, some of them merged.
+    worst : CellFinding
+        The cell of the largest error: v* in the words of the authors. Of merged levels, that with the largest error
+        times rows.
     worst_expected : float
         The largest error of a cell on redrawn labels, on average.
     """
 
     variable: str
+    varying: float
+    varying_null_mean: float
+    varying_interval: tuple[float, float] | None
+    pvalue_varying: float
+    pvalue_varying_adjusted: float
     vece: float
     null_mean: float
     confidence_interval: tuple[float, float] | None
@@ -401,6 +479,7 @@ class VariableFinding:
     pvalue_strong: float
     pvalue_adjusted: float
     cells: tuple[CellFinding, ...]
+    worst: CellFinding
     worst_expected: float
 
     @property
@@ -414,9 +493,9 @@ class VariableFinding:
         return self.vece - self.null_mean
 
     @property
-    def worst(self) -> CellFinding:
-        """The cell of the largest error: v* in the words of the authors."""
-        return max(self.cells, key=lambda cell: cell.error)
+    def varying_excess(self) -> float:
+        """What varies beyond its null mean."""
+        return self.varying - self.varying_null_mean
 
     @property
     def too_low(self) -> int:
@@ -444,9 +523,13 @@ class VariableFinding:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name; what is not known is None."""
         low, high = self.confidence_interval or (None, None)
+        varying_low, varying_high = self.varying_interval or (None, None)
         two, worst = bool(self.consistency), self.worst
         return {
-            **picked(self, "variable vece null_mean excess"),
+            **picked(self, "variable varying varying_null_mean"),
+            "varying_low": varying_low,
+            "varying_high": varying_high,
+            **picked(self, "pvalue_varying pvalue_varying_adjusted vece null_mean excess"),
             "low": low,
             "high": high,
             **picked(self, "pvalue_weak pvalue_strong pvalue_adjusted"),
@@ -461,6 +544,13 @@ class VariableFinding:
         }
 
 
+_RANKS: dict[str, Callable[[VariableFinding], float]] = {
+    "varying": lambda found: found.varying_excess,
+    "excess": lambda found: found.excess,
+    "vece": lambda found: found.vece,
+}
+
+
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class VariableScan(Findings[VariableFinding]):
@@ -468,12 +558,16 @@ class VariableScan(Findings[VariableFinding]):
 
     Parameters
     ----------
-    adjust, level, confidence_level, n, n_resamples, left_out, notes, source, counts
+    adjust, level, confidence_level, n, n_resamples, left_out, notes, how, source, counts, what
         As for all `Findings`.
     variables : tuple of VariableFinding
-        In order of rank: the largest excess (or VECE) first.
+        In order of rank, the largest first.
+    mean_prediction, mean_outcome : float
+        Over all rows: the overall bias. NaN for more than two outcomes.
+    pvalue_overall : float
+        Of no bias over all rows (normal approximation).
     null : Null
-        Of the adjusted p-values.
+        Of the adjusted p-values of VECE.
     rank_by : str
     top_label : bool
         Whether the event is that the top label is right.
@@ -481,6 +575,9 @@ class VariableScan(Findings[VariableFinding]):
     """
 
     variables: tuple[VariableFinding, ...]
+    mean_prediction: float
+    mean_outcome: float
+    pvalue_overall: float
     null: Null
     rank_by: str
     top_label: bool
@@ -489,6 +586,7 @@ class VariableScan(Findings[VariableFinding]):
     _display: ClassVar[str] = "AuditDisplay"
     _row: ClassVar[str] = "variable"
     _text_columns: ClassVar[tuple[int, ...]] = (0, 5, 8)
+    _spare_columns: ClassVar[tuple[int, ...]] = (8, 2, 3)
 
     @property
     def _findings(self) -> tuple[VariableFinding, ...]:
@@ -496,17 +594,22 @@ class VariableScan(Findings[VariableFinding]):
 
     @property
     def weak(self) -> bool:
-        """Whether the adjusted p-values are of the weak null."""
+        """Whether the adjusted p-values of VECE are of the weak null."""
         return isinstance(self.null, Weak)
 
     @property
     def rejected(self) -> list[VariableFinding]:
-        """The variables with evidence at the level, in order of rank."""
+        """The variables with evidence of an error, of whatever kind, at the level, in order of rank."""
         return [found for found in self.variables if found.pvalue_adjusted <= self.level]
 
     @property
+    def varying(self) -> list[VariableFinding]:
+        """The variables along which there is evidence that the error varies, at the level, in order of rank."""
+        return [found for found in self.variables if found.pvalue_varying_adjusted <= self.level]
+
+    @property
     def hypothesis(self) -> str:
-        """The null of the adjusted p-values."""
+        """The null of the adjusted p-values of VECE."""
         if self.weak:
             return (
                 f"given each variable alone, the mean of outcome - prediction seen through {self.lens!r} is zero (weak "
@@ -519,84 +622,140 @@ class VariableScan(Findings[VariableFinding]):
 
     @property
     def _in_sums(self) -> bool:
-        return _SUMS in self.notes
+        return _SUMS in self.how
+
+    @property
+    def _by_varying(self) -> bool:
+        """Whether texts are about what varies along variables, rather than about VECE."""
+        return self.rank_by == "varying"
+
+    @property
+    def _shown(self) -> list[VariableFinding]:
+        return self.varying if self._by_varying else self.rejected
+
+    def _judged(self, found: VariableFinding) -> tuple[float, float, tuple[float, float] | None, float]:
+        """Return what ranks, its mean under the null, its interval and its adjusted p-value."""
+        if self._by_varying:
+            return found.varying, found.varying_null_mean, found.varying_interval, found.pvalue_varying_adjusted
+        return found.vece, found.null_mean, found.confidence_interval, found.pvalue_adjusted
 
     @property
     def verdict(self) -> str:
-        """Say for how many variables there is evidence of an error, and which comes first; or that there is none."""
-        m, rejected = len(self.variables), self.rejected
-        kind = "error on average at some value (weak null)" if self.weak else "error (strong null)"
-        where = f"through {self.lens!r} (n = {self.n}, {self.n_resamples} redraws)"
-        if not rejected:
-            smallest = pvalue_cell(min(found.pvalue_adjusted for found in self.variables), self.level)
-            none = self._not_rejected(
-                "That there is no error on average at any value (the weak null)" if self.weak else "The strong null"
-            )
-            return f"{none} for any of {m} variables {where}; smallest adjusted p = {smallest}."
-        first = rejected[0]
-        worst = first.worst
-        means = ""
-        if first.consistency:
-            signs = sign_words(worst.mean_outcome - worst.mean_prediction, self.top_label)
-            means = f": {signs} ({means_text(worst.mean_prediction, worst.mean_outcome)})"
+        """Say along how many variables the error varies, and what the overall bias is; or that there is no evidence."""
+        m, shown = len(self.variables), self._shown
+        if not shown:
+            return self._nothing_along(m)
+        first = shown[0]
+        value, _, ends, p = self._judged(first)
+        size = f"by {value:.3g} on average" if self._by_varying else f"error {value:.3g}"
+        beside = ([] if ends is None else [f"{ends[0]:.3g} to {ends[1]:.3g}"]) + [f"adjusted p {self._p(p)}"]
+        does = "The error of {} varies" if self._by_varying else "{} is off"
         return (
-            f"Evidence of an {kind} at {percent(self.level)} for {len(rejected)} of {m} variables {where}. First: "
-            f"{first.variable}, VECE {first.vece:.4f} where {first.null_mean:.4f} is expected of noise; worst at "
-            f"{worst.level}{means}."
-        )
+            f"{does.format(self.what)} along {len(shown)} of {counted(m, 'variable')}, most along {first.variable}: "
+            f"{size} ({', '.join(beside)}), worst at {first.worst.level}{self._direction_there(first)}. {self._overall}"
+        ).strip()
+
+    def _p(self, pvalue: float) -> str:
+        return small_pvalue(pvalue, level=self.level)
+
+    def _direction_there(self, found: VariableFinding) -> str:
+        worst = found.worst
+        if not found.consistency:
+            return ""
+        signs = sign_words(worst.mean_outcome - worst.mean_prediction, self.top_label)
+        return f": {signs} ({means_text(worst.mean_prediction, worst.mean_outcome)})"
+
+    @property
+    def _biased(self) -> bool:
+        return self.pvalue_overall <= self.level
+
+    @property
+    def _overall(self) -> str:
+        """Say what the overall bias is; "" for more than two outcomes."""
+        if np.isnan(self.mean_outcome):
+            return ""
+        way = f"{sign_words(self.mean_outcome - self.mean_prediction, self.top_label)}, " if self._biased else ""
+        return f"Over all rows: {way}{means_text(self.mean_prediction, self.mean_outcome)}."
+
+    def _nothing_along(self, m: int) -> str:
+        """Say what there is where nothing that ranks is rejected: an overall bias, another error, or no evidence."""
+        smallest = f"smallest adjusted p {self._p(min(self._judged(found)[3] for found in self.variables))}"
+        if self._biased:
+            return (
+                f"{self._overall.removesuffix('.')} (p {self._p(self.pvalue_overall)}). For none of {m} variables is "
+                f"there evidence of more than this overall bias ({smallest})."
+            )
+        kind = "on average at some value" if self.weak else "given the prediction and the variable"
+        if self.rejected:
+            along = f"{len(self.rejected)} of {counted(m, 'variable')} (first: {self.rejected[0].variable})"
+            return (
+                f"There is evidence of an error {kind} along {along}, but none that it varies along one ({smallest}). "
+                f"{self._overall}"
+            ).strip()
+        none = self._not_rejected(f"Calibration of {self.what} {kind.replace('some', 'every')}")
+        return f"{none} for any of {counted(m, 'variable')} ({smallest}). {self._overall}".strip()
 
     def forest(self) -> Forest:
         """Return the variables as rows of a forest plot, in order of evidence."""
-        found = sorted(self.variables, key=lambda each: (each.pvalue_adjusted, -each.excess))
-        first, rejected = found[0], len(self.rejected)
-        smallest = small_pvalue(first.pvalue_adjusted, level=self.level)
+        found = sorted(self.variables, key=lambda each: (self._judged(each)[3], -_RANKS[self.rank_by](each)))
+        first, rejected = found[0], len(self._shown)
+        smallest = self._p(self._judged(first)[3])
         most = (
             f"most along {first.name}, worst at {first.worst.level}" if rejected else f"smallest adjusted p {smallest}"
         )
+        rows = []
+        for each in found:
+            value, noise, ends, p = self._judged(each)
+            rows.append(ForestRow(each.name, value, ends, (0.0, noise), p <= self.level, each.worst.level))
+        left = ", beyond the overall bias" if self._by_varying else ""
         return Forest(
-            tuple(
-                ForestRow(
-                    each.name,
-                    each.vece,
-                    each.confidence_interval,
-                    (0.0, each.null_mean),
-                    each.pvalue_adjusted <= self.level,
-                    each.worst.level,
-                )
-                for each in found
-            ),
+            tuple(rows),
             answer=(found_in(rejected, len(self), "variable").replace("off in", "off along"), most),
-            axis="mean error over cells of the variable",
+            axis=f"mean error over cells of the variable{left}",
             **self._forest_words("variables", "worst at"),
         )
 
     def _asked(self) -> dict[str, Any]:
-        return {"lens": repr(self.lens), "null": "weak" if self.weak else "strong", "rank_by": self.rank_by}
+        return {
+            "lens": repr(self.lens),
+            "null": "weak" if self.weak else "strong",
+            **picked(self, "rank_by mean_prediction mean_outcome pvalue_overall"),
+        }
 
     def _table(self) -> list[list[str]]:
-        header = ["variable", "VECE", "expected", "interval", "adjusted p", "worst at", "error", "expected", "observed"]
+        value = "varies by" if self._by_varying else "error"
+        header = ["variable", value, "noise", "interval", "adj. p", "worst at", "predicted", "happened", "direction"]
+        judged = [self._judged(found) for found in self.variables]
+        values, noises, intervals, pvalues = zip(*judged, strict=True)
+        columns = zip(
+            error_cells(values), error_cells(noises), interval_cells(intervals), map(self._p_cell, pvalues), strict=True
+        )
         rows = [
             [
                 found.variable,
-                number_cell(found.vece),
-                number_cell(found.null_mean),
-                interval_cell(found.confidence_interval),
-                self._pvalue_cell(found),
+                *numbers,
                 found.worst.level,
-                number_cell(found.worst.error),
-                number_cell(found.worst_expected),
+                mean_cell(found.worst.mean_prediction),
+                mean_cell(found.worst.mean_outcome),
                 self._direction(found),
             ]
-            for found in self.variables
+            for found, numbers in zip(self.variables, columns, strict=True)
         ]
         return [header, *rows]
 
     def _details(self) -> list[tuple[str, str]]:
-        vece = "mean |happened - predicted| over cells of the variable (binned); expected: what noise alone gives"
-        rank = "VECE - expected" if self.rank_by == "excess" else "VECE, as Kelly & Smyth (2023) do"
-        worst = "the cell of the largest error, beside the largest that noise alone gives on average"
-        above = [("VECE", vece), ("rank", f"by {rank}"), ("worst", worst)]
-        return self._details_after(above, "these cells", self.variables[0].confidence_interval is not None)
+        above = [
+            (
+                "varies by",
+                "mean |happened - predicted - the same over all rows| over cells of the variable (binned); of no such "
+                "difference the larger p of redrawn labels and of centred random signs (asymptotic)",
+            ),
+            ("error", "VECE, the mean |happened - predicted| over cells of the variable (binned)"),
+            ("noise", "what noise alone gives on average"),
+            ("rank", {"varying": "by varies by - noise", "excess": "by error - noise"}.get(self.rank_by, "by error")),
+            ("worst at", "the cell of the largest error; of cells merged for the tests, the level with the most of it"),
+        ]
+        return self._details_after(above, "these cells", self._judged(self.variables[0])[2] is not None)
 
     def _direction(self, found: VariableFinding) -> str:
         """Say whether all cells are off in the same direction, as observed."""

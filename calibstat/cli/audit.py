@@ -38,15 +38,12 @@ from calibstat.cli.questions import (
     sample_columns,
     variables_asked,
 )
-from calibstat.cli.text import ProgressBar, beside, notice, plain_warnings, table_width
+from calibstat.cli.text import ProgressBar, notice, plain_warnings
 from calibstat.data.files import file_arguments
 from calibstat.inference.multiplicity import ADJUSTMENTS, adjust_pvalues, check_choices, joint_only
-from calibstat.inference.results import Result, small_pvalue
+from calibstat.inference.results import small_pvalue
+from calibstat.inference.screen import Screen
 
-_CAUTION = (
-    "do not hold if the model or its calibration was fitted on these rows, or if rows come in clusters "
-    "(several of one patient, one video)"
-)
 OPTIONS = {
     "n_resamples": "--n-resamples",
     "adjust is ": "--adjust is ",
@@ -100,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--min-expected",
         type=float,
         metavar="N",
-        help="with --curves: leave out groups in which fewer events, or non-events, are expected (default: 10)",
+        help="leave out groups in which fewer events, or non-events, are expected (default: 5, or 10 with --curves)",
     )
     options.add(parser, "--null", null="labels drawn from the predictions")
     add_shared(parser, 4, adjust="max-t, or holm with --curves")
@@ -120,8 +117,8 @@ def add_shared(parser: argparse.ArgumentParser, n_bins: int, adjust: str = "max-
 
 def run(arguments: argparse.Namespace) -> None:
     """Read the sample, audit it, print what was found."""
-    if arguments.min_expected is not None and not arguments.curves:
-        raise ValueError("--min-expected is for --curves; without it groups are left out by --min-size alone")
+    if arguments.min_expected is not None and arguments.learn:
+        raise ValueError("--min-expected leaves groups out, but --learn forms none: leave it out")
     wrong = [f"--{name}" for name in ("estimator", "null") if getattr(arguments, name) is not None]
     if wrong and arguments.curves:
         raise ValueError(f"--curves compares curves by a statistic of its own: leave out {' and '.join(wrong)}")
@@ -149,9 +146,10 @@ def run(arguments: argparse.Namespace) -> None:
                 min_size=arguments.min_size,
                 null=read_null(arguments.null),
                 **shared(arguments, 4),
+                **_expected(arguments),
             )
     last = ("lens", "estimator", "n_resamples", "adjust", "level", "confidence_level", "hypothesis", "source")
-    show_and_draw(arguments, flat(audit.to_dict(), "groups", last), cautioned(audit), audit.plot)
+    show_and_draw(arguments, flat(audit.to_dict(), "groups", last), audit, audit.plot)
     if arguments.format == "json":
         for each in audit.left_out:
             notice(f"left out: {each.name} (n = {each.n}) {each.reason}")
@@ -173,14 +171,13 @@ def shared(arguments: argparse.Namespace, n_bins: int) -> dict[str, Any]:
     }
 
 
+def _expected(arguments: argparse.Namespace) -> dict[str, Any]:
+    return {} if arguments.min_expected is None else {"min_expected": arguments.min_expected}
+
+
 def flat(found: dict[str, Any], records: str, common: Sequence[str]) -> list[dict[str, Any]]:
     """Return the records of a result, each with the entries that all share."""
     return [each | {key: found[key] for key in common} for each in found[records]]
-
-
-def cautioned(found: Result, numbers: str = "p-values") -> str:
-    """Return the text of a result, and what would make its p-values, or other numbers, wrong."""
-    return found.to_text(table_width(), [("caution", f"{numbers} {_CAUTION}")])
 
 
 def _audit_curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens: cs.Lens) -> None:
@@ -195,21 +192,19 @@ def _audit_curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens
     more = shared(arguments, 4)
     more["n_resamples"] = more["n_resamples"] or 999
     del more["adjust"], more["confidence_level"]
-    if arguments.min_expected is not None:
-        more["min_expected"] = arguments.min_expected
 
     def answer(name: str) -> cs.EqualCurvesTest:
         one = {name: by[name]} if isinstance(by, dict) else name
-        return cs.equal_curves_test(sample, one, lens=lens, min_size=arguments.min_size, **more)
+        return cs.equal_curves_test(sample, one, lens=lens, min_size=arguments.min_size, **more, **_expected(arguments))
 
     found = ProgressBar().each(answer, names)
     adjusted = [float(pvalue) for pvalue in adjust_pvalues([test.pvalue for test in found], adjust)]
-    texts = [str(test) for test in found]
+    texts: list[object] = [*found]
     if len(found) > 1:
         each = ", ".join(f"{test.variable} p {small_pvalue(p)}" for test, p in zip(found, adjusted, strict=True))
-        texts.append("\n".join(beside("adjusted", f"{each}: {ADJUSTMENTS[adjust]}, over {len(found)} columns")))
+        texts.append(Screen(f"Adjusted {ADJUSTMENTS[adjust]} over {len(found)} columns: {each}."))
     records = [test.to_dict() | {"pvalue_adjusted": p} for test, p in zip(found, adjusted, strict=True)]
-    show_and_draw(arguments, records, "\n\n".join(texts), found[0].plot)
+    show_and_draw(arguments, records, texts, found[0].plot)
 
 
 def _refuse_with_learn(arguments: argparse.Namespace) -> None:
@@ -235,7 +230,7 @@ def _learn(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens: cs.Le
             null=read_null(arguments.null),
             **more,
         )
-    show_and_draw(arguments, audit.to_dict(), cautioned(audit), audit.plot)
+    show_and_draw(arguments, audit.to_dict(), audit, audit.plot)
 
 
 # The sample that is audited or scanned, and the columns it is audited by.

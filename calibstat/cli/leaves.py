@@ -18,7 +18,7 @@ import argparse
 
 import calibstat as cs
 from calibstat.cli import options
-from calibstat.cli.audit import OPTIONS, cautioned, read_audited
+from calibstat.cli.audit import OPTIONS, read_audited
 from calibstat.cli.questions import Measure, one_question
 from calibstat.cli.text import ProgressBar, plain_warnings, show
 
@@ -74,4 +74,4 @@ def run(arguments: argparse.Namespace) -> None:
                 rng=arguments.seed,
             )
     record = found.to_dict()
-    show(arguments.format, record, cautioned(found, "intervals"), record["leaves"])
+    show(arguments.format, record, found, record["leaves"], verbose=arguments.verbose)

@@ -1,8 +1,8 @@
 r"""Along which columns is the model off?
 
-Ranks columns by their variable-based calibration error (VECE) beyond noise, and
-names the value at which the error is largest. Use rows that the model was not
-fitted on.
+Says once how far the model is off over all rows, ranks columns by how much the
+error varies along them beyond that and beyond noise, and names the value at
+which the error is largest. Use rows that the model was not fitted on.
 
 example commands:
   calibstat scan predictions.csv --label actual --probs 'prob_*'
@@ -16,7 +16,7 @@ import argparse
 
 import calibstat as cs
 from calibstat.cli import options
-from calibstat.cli.audit import OPTIONS, add_shared, cautioned, flat, read_audited, shared
+from calibstat.cli.audit import OPTIONS, add_shared, flat, read_audited, shared
 from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import Measure, one_question, read_null
 from calibstat.cli.text import ProgressBar, notice, plain_warnings
@@ -35,9 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--rank-by",
-        choices=("excess", "vece"),
-        default="excess",
-        help="VECE beyond noise (the default), or raw as in Kelly & Smyth (2023)",
+        choices=("varying", "excess", "vece"),
+        default="varying",
+        help="varying: what the error varies by along a column, beyond the overall bias and noise (the default); "
+        "excess: the whole error beyond noise; vece: the whole error, as in Kelly & Smyth (2023)",
     )
     options.add_one(
         parser,
@@ -63,8 +64,9 @@ def run(arguments: argparse.Namespace) -> None:
                 rank_by=arguments.rank_by,
                 **shared(arguments, 10),
             )
-    common = ("lens", "n", "n_resamples", "null", "rank_by", "adjust", "level", "confidence_level", "hypothesis")
-    show_and_draw(arguments, flat(scan.to_dict(), "variables", (*common, "source")), cautioned(scan), scan.plot)
+    common = ("mean_prediction", "mean_outcome", "pvalue_overall", "lens", "n", "n_resamples", "null", "rank_by")
+    last = ("adjust", "level", "confidence_level", "hypothesis", "source")
+    show_and_draw(arguments, flat(scan.to_dict(), "variables", (*common, *last)), scan, scan.plot)
     if arguments.format == "json":
         for each in scan.left_out:
             notice(f"left out: {each.name} {each.reason}")

@@ -11,7 +11,15 @@ import numpy as np
 from calibstat._dataclass import dataclass
 from calibstat._text import counted, percent
 from calibstat.auditing.groups import By, is_top_label, look_with
-from calibstat.auditing.leaves import Feature, LeafFinding, encoded, leaf_forest, rounded, table_of_leaves
+from calibstat.auditing.leaves import (
+    INTERVALS_CAUTION,
+    Feature,
+    LeafFinding,
+    encoded,
+    leaf_forest,
+    rounded,
+    table_of_leaves,
+)
 from calibstat.binnings.tree_leaves import Tree, TreeLeaves, boxes, leaf_of, leaves
 from calibstat.data.arrays import RNG, Ints, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, at_least_one, check_share
@@ -19,9 +27,10 @@ from calibstat.data.sample import Sample
 from calibstat.estimators.base import all_weights
 from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.inference.forest import Forest
-from calibstat.inference.results import Result, RowCounts, not_rejected, noted, picked
+from calibstat.inference.results import Result, RowCounts, not_rejected, picked
 from calibstat.inference.test import fewest_rows
 from calibstat.lenses.base import Lens, refuse_empty
+from calibstat.lenses.words import in_words
 
 
 def leaf_table(
@@ -87,10 +96,12 @@ def leaf_table(
     lens = check_lens(lens)
     seen = lens(sample)
     seen = seen.take(_rows_of_two_outcomes(lens, seen))
+    what = in_words(lens, sample.labels, sample.predictions.seen)
     columns = cells.features(seen.predictions).T
     names = ("prediction" if name is ... else str(name) for name in cells.reads)
     features = [Feature(*each) for each in zip(names, columns, strict=True)]
-    return _judged(cells.nodes, features, seen, lens, confidence_level, "rows on which it must not have been fitted")
+    how = "rows on which it must not have been fitted"
+    return _judged(cells.nodes, features, seen, lens, confidence_level, how, what)
 
 
 def grow_leaf_table(
@@ -177,7 +188,8 @@ def grow_leaf_table(
     tree = grow(matrix[known], seen.outcomes[known], weights[known], **limits)
     judges = [Feature(each.name, each.values[unseen], each.true, each.false) for each in features]
     how = f"{counted(len(unseen), 'row')}; the tree was grown on {len(known)} others, by their outcomes"
-    return _judged(tree, judges, seen.take(unseen), lens, confidence_level, how)
+    what = in_words(lens, sample.labels, sample.predictions.seen)
+    return _judged(tree, judges, seen.take(unseen), lens, confidence_level, how, what)
 
 
 def _rows_of_two_outcomes(lens: Lens, seen: Sample) -> Ints:
@@ -192,7 +204,7 @@ def _rows_of_two_outcomes(lens: Lens, seen: Sample) -> Ints:
 
 
 def _judged(
-    tree: Tree, features: Sequence[Feature], seen: Sample, lens: Lens, confidence_level: float, how: str
+    tree: Tree, features: Sequence[Feature], seen: Sample, lens: Lens, confidence_level: float, how: str, what: str
 ) -> LeafTable:
     """Find what happened in each leaf that has a row."""
     matrix = np.column_stack([each.values for each in features])
@@ -212,6 +224,7 @@ def _judged(
         notes=(f"{empty} of {len(where)} leaves {'has' if empty == 1 else 'have'} no row here",) if empty else (),
         source=seen.predictions.source,
         counts=RowCounts.of(seen, min(fewest_rows(rows) for _, rows in held)),
+        what=what,
     )
 
 
@@ -233,6 +246,8 @@ class LeafTable(Result):
     notes : tuple of str
     source : str
     counts : RowCounts
+    what : str
+        Whose calibration it is, in words.
     """
 
     leaves: tuple[LeafFinding, ...]
@@ -243,12 +258,14 @@ class LeafTable(Result):
     notes: tuple[str, ...]
     source: str
     counts: RowCounts
+    what: str
 
     _display: ClassVar[str] = "AuditDisplay"
     _row: ClassVar[str] = "leaf"
     _indexed: ClassVar[bool] = True
     _text_columns: ClassVar[tuple[int, ...]] = (5,)
-    _width: ClassVar[int] = 80
+    _spare_columns: ClassVar[tuple[int, ...]] = (4,)
+    is_screen: ClassVar[bool] = True
 
     @property
     def rejected(self) -> list[LeafFinding]:
@@ -258,13 +275,12 @@ class LeafTable(Result):
     @property
     def verdict(self) -> str:
         """Say in how many leaves predictions are off, and where by most."""
-        level, size = float(f"{1 - self.confidence_level:.12g}"), len(self.leaves)
-        if not self.rejected:
+        level, size, found = float(f"{1 - self.confidence_level:.12g}"), len(self.leaves), self.rejected
+        if not found:
             among = f"in any of {size} leaves" if size > 1 else "in the one leaf"
-            return f"{not_rejected(level)} {among} (n = {self.n})."
-        clearest = self.rejected[0].says(self.confidence_level)
-        found = f"Evidence of miscalibration at {percent(level)} in {len(self.rejected)} of {size} leaves"
-        return f"{found} (n = {self.n}), the clearest: {clearest}."
+            return f"{not_rejected(level, what=f'Calibration of {self.what}')} {among} (n = {self.n})."
+        of = f"in {len(found)} of {size} leaves" if size > 1 else "in the one leaf"
+        return f"{self.what} is off {of}; most clearly it {found[0].says(self.confidence_level)}."
 
     def forest(self) -> Forest:
         """Return the leaves as rows of a forest plot, the farthest from zero first."""
@@ -286,7 +302,10 @@ class LeafTable(Result):
         return [leaf.to_dict() for leaf in self.leaves]
 
     def _table(self) -> list[list[str]]:
-        return table_of_leaves(self.leaves, self._width)
+        return table_of_leaves(self.leaves)
+
+    def _notes(self) -> list[str]:
+        return [*self.notes, INTERVALS_CAUTION]
 
     def _details(self) -> list[tuple[str, str]]:
         return [
@@ -297,6 +316,6 @@ class LeafTable(Result):
             ),
             ("noise", "standard deviation of the difference for calibrated predictions"),
             ("where", f"leaves of the tree, judged on {self.how}; 'a to b' is above a and at most b"),
+            ("lens", f"{self.lens!r}"),
             ("data", f"{self.counts.text(self.n)}; {self.source}"),
-            *noted(self.notes),
         ]
