@@ -9,7 +9,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._text import counted, percent
-from calibstat.auditing.findings import Findings, error_cells, found_in, interval_cells, mean_cell, means_text
+from calibstat.auditing.findings import Findings, error_cells, found_in, interval_cells, mean_cell, means_text, sentence
 from calibstat.auditing.groups import (
     By,
     Group,
@@ -379,11 +379,11 @@ class SubgroupAudit(Findings[GroupFinding]):
             p = f"adjusted p {small_pvalue(first.pvalue_adjusted, level=self.level)}"
             means = ", ".join(filter(None, [first.means, counted(first.n, "row"), p]))
             most = "" if len(rejected) == 1 else "most in "
-            return f"{found}, {most}{first.name}{first.direction and f': {first.direction}'} ({means})."
+            return sentence(f"{found}, {most}{first.name}{first.direction and f': {first.direction}'} ({means}).")
         smallest = pvalue_cell(min(group.pvalue_adjusted for group in self.groups), self.level)
         if self.pvalue <= self.level:
             # The joint test may detect an error that the adjustment does not assign to a group.
-            return (
+            return sentence(
                 f"{self.what} is off at {percent(self.level)} in some of {m} groups (p "
                 f"{small_pvalue(self.pvalue, level=self.level)} for all together), but none can be named: the smallest "
                 f"p-value adjusted {ADJUSTMENTS[self.adjust]} is {smallest}."
@@ -421,7 +421,7 @@ class SubgroupAudit(Findings[GroupFinding]):
         return [{key: value for key, value in group.to_dict().items() if key != "levels"} for group in self.groups]
 
     def _table(self) -> list[list[str]]:
-        header = ["group", "rows", "predicted", "happened", "error", "noise", "interval", "adj. p", "direction"]
+        header = ["group", "rows", "predicted", "happened", "error", "noise", self._ends, "adj. p", "direction"]
         groups = self._in_order[:_SHOWN]
         columns = zip(
             error_cells([group.statistic for group in groups]),

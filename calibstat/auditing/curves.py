@@ -636,14 +636,21 @@ class EqualCurvesTest(Result):
 
     def _table(self) -> list[list[str]]:
         rows = [
-            [f"{self.variable} {name}", str(n), f"{gap:+.4f}", f"{odds:.3g}", f"{error:.2g}", pvalue_cell(p)]
+            [
+                f"{self.variable} {name}",
+                str(n),
+                f"{gap:+.4f}",
+                *("" if np.isnan(odds) else each for each in (f"{odds:.3g}", f"{error:.2g}")),
+                pvalue_cell(p),
+            ]
             for name, n, gap, odds, error, p in self._columns()
         ]
         return [["group", "rows", "more happens by", "odds x", "se of log", "adj. p"], *rows]
 
     def _notes(self) -> list[str]:
         left = [f"left out: {left_out_text(self.left_out)}"] if self.left_out else []
-        return [_QUESTION, *left, *([] if self.clusters is None else [str(self.clusters)]), *self.notes]
+        odds = [f"no odds: {left_out_text(self.without_odds)}"] if self.without_odds else []
+        return [_QUESTION, *left, *odds, *([] if self.clusters is None else [str(self.clusters)]), *self.notes]
 
     def _details(self) -> list[tuple[str, str]]:
         covariance, units = pvalue_cell(self.covariance_pvalue), "rows" if self.clusters is None else "clusters"
@@ -655,7 +662,6 @@ class EqualCurvesTest(Result):
                 f"standard errors are for large samples, from the sandwich covariance of {units}, and no p-value is "
                 "taken from them",
             ),
-            ("no odds", left_out_text(self.without_odds)),
             (
                 "adjusted p",
                 f"cumulated covariance of outcome and group given the prediction; the largest: p = {covariance}",

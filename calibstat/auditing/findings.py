@@ -106,6 +106,11 @@ class Findings(Result, Generic[_Found]):
             "heading": heading,
         }
 
+    @property
+    def _ends(self) -> str:
+        """The name of the column of intervals."""
+        return f"{percent(self.confidence_level)} interval"
+
     @final
     def _notes(self) -> list[str]:
         left = [f"left out: {left_out_text(self.left_out)}"] if self.left_out else []
@@ -135,6 +140,11 @@ class Findings(Result, Generic[_Found]):
     @final
     def _p_cell(self, pvalue: float) -> str:
         return pvalue_cell(pvalue, self.level) + (" *" if pvalue <= self.level else "")
+
+
+def sentence(text: str) -> str:
+    """Begin a sentence with a capital letter."""
+    return text[:1].upper() + text[1:]
 
 
 def found_in(n_found: int, n: int, what: str) -> str:

@@ -11,7 +11,7 @@ from calibstat._dataclass import dataclass
 from calibstat._lazy import special
 from calibstat._progress import track
 from calibstat._text import counted, percent
-from calibstat.auditing.findings import CAUTION, CLUSTERED, means_text
+from calibstat.auditing.findings import CAUTION, CLUSTERED, means_text, sentence
 from calibstat.auditing.groups import By, PartlyKnown, is_top_label, look_with
 from calibstat.auditing.leaves import LEARNED, Feature, LeafFinding, encoded, leaf_forest, rounded, table_of_leaves
 from calibstat.binnings.tree_leaves import Box, arrays_of, boxes
@@ -400,10 +400,12 @@ class LearnerAudit(Result):
         largest, on = self.leaves[0], f"the {counted(self.n_unseen, 'row')} that judge it"
         if largest.confidence_interval is None:
             means = means_text(largest.mean_prediction, largest.mean_outcome)
-            return f"{self.what} is off ({p}); by most, in {on}, where {largest.name}: {means}, without an interval."
+            return sentence(
+                f"{self.what} is off ({p}); by most, in {on}, where {largest.name}: {means}, without an interval."
+            )
         if not self.rejected:
-            return f"{self.what} is off ({p}), but {on} do not show where."
-        return f"{self.what} {self.rejected[0].says(self.confidence_level)} ({p})."
+            return sentence(f"{self.what} is off ({p}), but {on} do not show where.")
+        return sentence(f"{self.what} {self.rejected[0].says(self.confidence_level)} ({p}).")
 
     def forest(self) -> Forest:
         """Return the leaves as rows of a forest plot, the farthest from zero first."""

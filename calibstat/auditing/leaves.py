@@ -172,7 +172,8 @@ class LeafFinding:
         """Say in which direction the leaf is off, by how much, and where it is."""
         low, high = sorted(map(abs, self.confidence_interval or ()))
         size = f"{abs(self.error):.3f} ({percent(confidence_level)}: {low:.3f} to {high:.3f})"
-        return f"{self.direction} by {size} where {self.name}"
+        verb = "" if self.direction.startswith("predicts") else "is "
+        return f"{verb}{self.direction} by {size} where {self.name}"
 
 
 def table_of_leaves(leaves: Sequence[LeafFinding]) -> list[list[str]]:

@@ -11,7 +11,7 @@ import numpy as np
 from calibstat._dataclass import dataclass
 from calibstat._lazy import sparse
 from calibstat._text import counted
-from calibstat.auditing.findings import Findings, error_cells, found_in, interval_cells, mean_cell, means_text
+from calibstat.auditing.findings import Findings, error_cells, found_in, interval_cells, mean_cell, means_text, sentence
 from calibstat.auditing.groups import (
     By,
     LeftOut,
@@ -650,7 +650,7 @@ class VariableScan(Findings[VariableFinding]):
         size = f"by {value:.3g} on average" if self._by_varying else f"error {value:.3g}"
         beside = ([] if ends is None else [f"{ends[0]:.3g} to {ends[1]:.3g}"]) + [f"adjusted p {self._p(p)}"]
         does = "The error of {} varies" if self._by_varying else "{} is off"
-        return (
+        return sentence(
             f"{does.format(self.what)} along {len(shown)} of {counted(m, 'variable')}, most along {first.variable}: "
             f"{size} ({', '.join(beside)}), worst at {first.worst.level}{self._direction_there(first)}. {self._overall}"
         ).strip()
@@ -724,7 +724,7 @@ class VariableScan(Findings[VariableFinding]):
 
     def _table(self) -> list[list[str]]:
         value = "varies by" if self._by_varying else "error"
-        header = ["variable", value, "noise", "interval", "adj. p", "worst at", "predicted", "happened", "direction"]
+        header = ["variable", value, "noise", self._ends, "adj. p", "worst at", "predicted", "happened", "direction"]
         judged = [self._judged(found) for found in self.variables]
         values, noises, intervals, pvalues = zip(*judged, strict=True)
         columns = zip(

@@ -128,7 +128,8 @@ def test_clusters_stay_in_one_block_and_have_no_intervals():
     assert all(leaf.confidence_interval is None for leaf in found.leaves)
     assert "150 clusters" in str(found)
     lax = learner_audit(sample, learner=LINE, null=Multiplier(99, "patient"), level=0.999, rng=0)
-    assert lax.verdict.endswith(f"where {lax.leaves[0].name}: {lax.leaves[0].error:+.3f}, without an interval.")
+    assert f"where {lax.leaves[0].name}: {lax.leaves[0].mean_prediction:.3f} predicted" in lax.verdict
+    assert lax.verdict.endswith("happened, without an interval.")
     assert "for each value of 'patient'" in found.hypothesis
     with pytest.raises(ValueError, match="100 clusters are too few for that many blocks of at least 12 clusters"):
         learner_audit(sample.take(patient < 100), learner=LINE, n_blocks=6, null=Multiplier(99, "patient"))
@@ -146,15 +147,16 @@ def test_the_default_finds_who_is_off_and_in_which_direction():
     assert first.direction == "predicts too low"
     low, high = first.confidence_interval
     assert 0 < low < 0.3 < high
-    assert found.verdict.startswith(
-        f"Evidence of miscalibration at 5 % (p = {found.pvalue:.3g}, n = 2000): predicts too low by"
-    )
+    assert found.verdict.startswith("P(True) predicts too low by 0.")
+    assert found.verdict.endswith(f"(p = {found.pvalue:.3g}).")
     assert found.to_frame().loc[first.name, "low"] == low
     assert sum(leaf.n for leaf in found.leaves) == 2 * found.n_unseen
     ends = {leaf.name: leaf.error for leaf in found.leaves if leaf.name.startswith("learned error")}
     assert ends["learned error above 0"] > ends["learned error at most 0"]
     calm = learner_audit(world(600, seed=1), ["sex", "region"], **FAST)
-    assert calm.verdict.startswith("Calibration given the prediction, sex, region is not rejected at 5 % (p = ")
+    assert calm.verdict.startswith(
+        "Calibration of P(True) given the prediction, sex, region is not rejected at 5 % (p = "
+    )
     assert not calm.rejected
 
 

@@ -46,7 +46,7 @@ def test_sums_are_those_of_a_naive_loop():
         scan_levels(sample, "site", cs.Categories()),
     ]
     labels = np.random.default_rng(0).integers(0, 2, (5, 60))
-    mean, largest = np.moveaxis(VariableErrors(sample.predictions, levels)(labels), -1, 0)
+    mean, largest, varying = np.moveaxis(VariableErrors(sample.predictions, levels)(labels), -1, 0)
     w, p = sample.predictions.weights, sample.predictions.event
     for r in range(5):
         for v, each in enumerate(levels):
@@ -57,6 +57,12 @@ def test_sums_are_those_of_a_naive_loop():
                 masses.append(sum(w[i] for i in rows))
             assert mean[r, v] == pytest.approx(sum(gaps) / sum(w))
             assert largest[r, v] == pytest.approx(max(g / m for g, m in zip(gaps, masses, strict=True)))
+            bias = sum(w[i] * (labels[r, i] - p[i]) for i in range(60)) / sum(w)
+            left = [
+                abs(sum(w[i] * (labels[r, i] - p[i] - bias) for i in range(60) if each.index[i] == cell))
+                for cell in range(each.size)
+            ]
+            assert varying[r, v] == pytest.approx(sum(left) / sum(w))
 
 
 def scan_levels(sample, name, binning):
@@ -99,7 +105,7 @@ def test_consistent_overconfidence_makes_vece_the_difference_of_means_kelly_smyt
     scan = scan_variables(sample, min_expected=0, n_resamples=19, rng=0)
     assert scan["v"].vece == pytest.approx(0.3833333333)
     assert scan["v"].consistency == "over"
-    assert "consistently overconfident" in str(scan)
+    assert "consistently overconfident" in scan.to_text(120)
 
 
 @pytest.mark.parametrize("k", [2, 3, 10])
@@ -119,7 +125,7 @@ def test_variables_are_ranked_by_excess_or_by_the_raw_value():
     y = rng.random(n) < np.clip(p + np.where(sex == "m", 0.02, -0.02), 0, 1)
     sample = cs.Sample(y, p, variables={"noise": noise, "sex": sex})
     many = {"noise": cs.EqualMass(50), "sex": cs.Categories()}
-    by_excess = scan_variables(sample, binning=many, min_expected=0, n_resamples=199, rng=0)
+    by_excess = scan_variables(sample, binning=many, min_expected=0, rank_by="excess", n_resamples=199, rng=0)
     by_vece = scan_variables(sample, binning=many, min_expected=0, rank_by="vece", n_resamples=199, rng=0)
     assert [each.variable for each in by_excess] == ["sex", "noise"]
     assert [each.variable for each in by_vece] == ["noise", "sex"]
@@ -137,12 +143,14 @@ def test_the_weak_pvalue_is_never_below_the_strong_one():
 
 def test_a_variable_is_found_and_described():
     scan = scan_variables(world(3000, slope=0.3), n_resamples=199, rng=0)
-    assert [each.variable for each in scan.rejected] == ["age"]
+    assert [each.variable for each in scan.rejected] == [each.variable for each in scan.varying] == ["age"]
     assert scan["age"].confidence_interval[0] > 0
     assert scan["age"].worst_expected < scan["age"].worst.error
-    assert scan.verdict.startswith("Evidence of an error on average at some value (weak null) at 5 % for 1 of 2")
+    assert scan.verdict.startswith("The error of P(1) varies along 1 of 2 variables, most along age: by 0.")
     strong = scan_variables(world(3000), null="strong", n_resamples=199, rng=1)
-    assert strong.verdict.startswith("The strong null is not rejected at 5 % for any of 2 variables")
+    assert strong.verdict.startswith(
+        "Calibration of P(1) given the prediction and the variable is not rejected at 5 % for any of 2 variables"
+    )
     assert "exact" in strong.hypothesis
     assert "asymptotic" in scan.hypothesis
 
@@ -175,7 +183,7 @@ def test_merged_cells_are_said():
     sample = world(150)
     found = scan_variables(sample, "age", n_resamples=19, rng=0)
     assert len(found["age"].cells) < 10
-    assert f"age {len(found['age'].cells)} of 10" in found.notes[0]
+    assert f"age {len(found['age'].cells)} of 10" in found.how[0]
 
 
 @pytest.mark.parametrize(
@@ -251,17 +259,73 @@ def test_sums_over_cells_have_the_law_of_rows(enough, monkeypatch):
     sums = evaluator.drawn(seen, weak, cs.as_generator(1))
     rows = scan._drawn_by_rows(estimator, evaluator, seen, weak, cs.as_generator(2))
     for one, other in zip(sums, rows, strict=True):
-        assert one.shape == other.shape == (3000, 2, 2)
-        for each in np.ndindex(2, 2):
+        assert one.shape == other.shape == (3000, 2, 3)
+        for each in np.ndindex(2, 3):
             assert stats.ks_2samp(one[:, *each], other[:, *each]).pvalue > 1e-3
-        np.testing.assert_allclose(*(np.corrcoef(found.reshape(3000, 4).T) for found in (one, other)), atol=0.1)
+        np.testing.assert_allclose(*(np.corrcoef(found.reshape(3000, 6).T) for found in (one, other)), atol=0.1)
     assert stats.ks_2samp(sums[0][:, 0, 0], rows[0][:, 1, 0]).pvalue < 1e-6  # the negative control: other cells
 
 
 def test_a_scan_of_many_rows_draws_sums_and_says_so():
     many, few = (scan_variables(crossed(n), null="strong", n_resamples=99, rng=0) for n in (6000, 600))
-    assert "sums over cells are drawn" in str(many)
+    assert "sums over cells are drawn" in " ".join(many.to_text(verbose=True).split())
+    assert "sums" not in str(many)
     assert "(exact)" not in many.hypothesis
-    assert "sums over cells" not in str(few)
+    assert few.how == ()
     assert "(exact)" in few.hypothesis
     assert [each.variable for each in many.rejected] == [each.variable for each in few.rejected] != []
+
+
+# An overall bias, and what varies beside it
+
+
+def biased(bias, slope=0.0, n=6000):
+    rng = np.random.default_rng(4)
+    p, age, sex = rng.uniform(0.2, 0.7, n), rng.uniform(20, 80, n), rng.choice(["f", "m"], n)
+    y = np.where(rng.random(n) < p + bias + slope * (sex == "m"), "yes", "no")
+    return cs.Sample(y, p, variables={"age": age, "sex": sex}, labels=["no", "yes"])
+
+
+def test_an_overall_bias_is_said_once_and_no_variable_is_named_for_it():
+    scan = scan_variables(biased(0.1), n_resamples=199, rng=0)
+    assert len(scan.rejected) == 2
+    assert scan.varying == []
+    assert scan.verdict.startswith("Over all rows: predicts too low, 0.450 predicted, 0.5")
+    assert (
+        "For none of 2 variables is there evidence of more than this overall bias (smallest adjusted p" in scan.verdict
+    )
+    assert scan.to_dict()["mean_prediction"] == pytest.approx(scan.mean_prediction)
+    assert [each.vece for each in scan] == pytest.approx([scan.mean_outcome - scan.mean_prediction] * 2, abs=1e-9)
+
+
+def test_what_varies_is_ranked_before_what_has_more_cells():
+    scan = scan_variables(biased(0.1, 0.06), n_resamples=199, rng=0)
+    assert [each.variable for each in scan] == ["sex", "age"]
+    assert [each.variable for each in scan.varying] == ["sex"]
+    first = scan["sex"]
+    assert first.varying == pytest.approx(0.03, abs=0.01)
+    assert first.varying_interval[0] < 0.03 < first.varying_interval[1]
+    assert scan.verdict.startswith("The error of P(yes) varies along 1 of 2 variables, most along sex: by 0.03")
+    assert "worst at m: predicts too low (0." in scan.verdict
+    assert "Over all rows: predicts too low, 0.450 predicted, 0.5" in scan.verdict
+
+
+def test_three_outcomes_have_no_overall_direction():
+    scan = scan_variables(world(3000, n_classes=3, slope=0.3), n_resamples=99, rng=0)
+    assert scan.varying[0].variable == "age"
+    assert "Over all rows" not in scan.verdict
+    assert scan.to_dict()["pvalue_overall"] is None
+
+
+def test_the_worst_of_merged_levels_has_its_own_name():
+    """Levels of few events are merged for the tests; the one that is most off is named, with its own means."""
+    rng = np.random.default_rng(0)
+    job = np.repeat(["a", "b", "c", "d", "e"], [400, 400, 6, 14, 20])
+    p = np.full(840, 0.3)
+    y = rng.random(840) < np.where(job == "e", 0.95, p)
+    scan = scan_variables(cs.Sample(y, p, variables={"job": job}, labels=[0, 1]), n_resamples=99, rng=0)
+    assert [cell.level for cell in scan["job"].cells] == ["a", "b", "c / d / e"]
+    worst = scan["job"].worst
+    assert (worst.level, worst.n) == ("e", 20)
+    assert worst.mean_outcome == pytest.approx(y[job == "e"].mean())
+    assert "worst at e: predicts too low (0.300 predicted, " in scan.verdict

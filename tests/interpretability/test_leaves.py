@@ -105,12 +105,12 @@ def test_what_is_off_is_found_and_told():
     first, *_ = found.rejected
     assert first.direction == "predicts too low"
     assert set(first.conditions) >= {"sex f"}
-    assert found.verdict.startswith("Evidence of miscalibration at 5 % in ")
+    assert found.verdict.startswith("P(True) is off in ")
     assert f"where {first.name}." in found.verdict
     fair = cs.Sample(np.random.default_rng(3).random(900) < 0.4, np.full(900, 0.4), variables={"x": np.arange(900)})
     none = cs.grow_leaf_table(fair, rng=0)
     assert not none.rejected
-    assert none.verdict.startswith("Calibration is not rejected at 5 % in any of ")
+    assert none.verdict.startswith("Calibration of P(True) is not rejected at 5 % in any of ")
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -146,7 +146,7 @@ def test_a_tree_has_not_seen_the_rows_that_judge_it():
     expected = cs.leaf_table(model, sample.take(unseen), variables="x")
     assert [leaf.to_dict() for leaf in found.leaves] == [leaf.to_dict() for leaf in expected.leaves]
     assert found.n == 700
-    assert "grown on 300 others" in " ".join(str(found).split())
+    assert "grown on 300 others" in " ".join(found.to_text(verbose=True).split())
 
 
 def test_missing_values_categories_and_weights():

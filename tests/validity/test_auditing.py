@@ -81,7 +81,7 @@ def false_alarms_in_steps(events, weighted, runs=200, n=6000, n_resamples=39):
         sample = cs.Sample(rng.random(n) < p, p, variables=variables, sample_weight=weights, labels=[False, True])
         audit = subgroup_audit(sample, list("abc"), n_resamples=n_resamples, rng=rng)
         assert len(audit) == 13
-        assert "pooled in" in audit.notes[0]
+        assert "pooled in" in audit.how[0]
         smallest = [min(getattr(g, each) for g in audit) for each in ("pvalue_adjusted", "pvalue")]
         found.append([smallest[0] <= 0.05, smallest[1] <= 0.05, all(g.confidence_interval[0] == 0 for g in audit)])
     return np.mean(found, axis=0)
@@ -175,7 +175,7 @@ def rare_coverage(runs=200):
     rng, held = np.random.default_rng(SEED + 6), []
     for _ in range(runs):
         sample, chance = with_a_rare_group(rng)
-        audit = subgroup_audit(sample, "g", n_resamples=99, rng=rng)
+        audit = subgroup_audit(sample, "g", min_expected=0, n_resamples=99, rng=rng)
         chances, codes = np.column_stack([1 - chance, chance]), sample.predictions.variables["g"]
         rows = [np.ones(len(sample), dtype=bool), *(codes.values == code for code in range(3))]
         truths = [float(cs.Kuiper().prepare(sample.predictions.take(each))(chances[each])) for each in rows]
@@ -195,6 +195,95 @@ def test_intervals_hold_together_where_a_group_has_few_events():
 @pytest.mark.slow
 def test_negative_control_the_noise_that_is_seen_does_not_hold_the_error():
     assert rare_coverage()[1] < 0.95 - share_error(0.95, 200)
+
+
+# Groups that expect too few events are left out
+
+
+def with_rare_groups(rng, n=2400, groups=20, off=0.0):
+    """Two groups, of which the chances of one are lower by `off`, and many of 60 rows of p = .0002, all calibrated."""
+    group = np.where(np.arange(n) % 2, "b", "c").astype("<U3")
+    p, rare = rng.random(n), 60 * groups
+    p[:rare], group[:rare] = 0.0002, [f"r{k:02d}" for k in range(groups) for _ in range(60)]
+    chance = np.where(group == "b", p * (1 - off), p)
+    return cs.Sample(rng.random(n) < chance, p, variables={"g": group}, labels=[False, True]), chance
+
+
+@cache
+def rare_groups(runs=400, off=0.0, **options):
+    """Shares of runs in which all groups together are rejected, in which b is, and in which all intervals hold."""
+    rng, found = np.random.default_rng(SEED + 7), []
+    for _ in range(runs):
+        sample, chance = with_rare_groups(rng, off=off)
+        audit = subgroup_audit(sample, "g", n_resamples=99, rng=rng, **options)
+        names, chances = np.array(sample.predictions.variables["g"].levels), np.column_stack([1 - chance, chance])
+        own, held = names[sample.predictions.variables["g"].values.astype(int)], []
+        for group in audit:
+            rows = own == group.levels[0][1] if group.levels else np.ones(len(sample), dtype=bool)
+            truth = float(cs.Kuiper().prepare(sample.predictions.take(np.flatnonzero(rows)))(chances[rows]))
+            held.append(group.confidence_interval[0] <= truth <= group.confidence_interval[1])
+        found.append([audit.pvalue <= 0.05, audit["g b"].pvalue_adjusted <= 0.05, all(held)])
+    return np.mean(found, axis=0)
+
+
+@pytest.mark.slow
+def test_size_of_the_joint_test_and_coverage_beside_groups_that_expect_too_few_events():
+    assert abs(rare_groups()[0] - 0.05) <= share_error(0.05, 400)
+    assert rare_groups()[2] >= 0.95 - share_error(0.95, 400)
+    assert rare_groups(off=0.2)[2] >= 0.95 - share_error(0.95, 400)
+
+
+@pytest.mark.slow
+def test_negative_control_groups_that_expect_too_few_events_hide_what_is_found_in_others():
+    left_out, kept = (rare_groups(off=0.2, **options)[1] for options in ({}, {"min_expected": 0}))
+    assert left_out > kept + 2 * share_error(0.5, 400)
+
+
+# Scans: what varies along a variable, beside an overall bias
+
+
+def biased(rng, n, bias, slope=0.0, rare=False):
+    """A model whose chances are all too low by `bias`; along `a` the error varies by `slope`, along `b` it does not."""
+    p = 0.02 + 0.1 * rng.random(n) if rare else 0.2 + 0.5 * rng.random(n)
+    a, b = rng.random(n), np.minimum((6 * rng.random(n) * p / p.max()).astype(int), 4)  # b goes with the prediction
+    chance = p + bias + slope * (a - 0.5)
+    return cs.Sample(rng.random(n) < chance, p, variables={"a": a, "b": b}, labels=[False, True]), chance
+
+
+@cache
+def varying(n, bias, slope=0.0, rare=False, runs=400):
+    """Shares of runs in which the error is said to vary, VECE is rejected, and all intervals hold."""
+    rng, found = np.random.default_rng([SEED, n, int(100 * bias)]), []
+    for _ in range(runs):
+        sample, chance = biased(rng, n, bias, slope, rare)
+        scan = scan_variables(sample, n_resamples=99, rng=rng)
+        held, errors = [], chance - sample.predictions.event
+        for each in scan:
+            values = sample.predictions.variables[each.variable].values
+            cells = np.searchsorted(np.cumsum([cell.n for cell in each.cells])[:-1], np.arange(n), side="right")
+            means = np.bincount(cells, (errors - errors.mean())[np.argsort(values, kind="stable")])
+            held.append(each.varying_interval[0] <= np.abs(means).sum() / n <= each.varying_interval[1])
+        found.append([bool(scan.varying), bool(scan.rejected), all(held)])
+    return np.mean(found, axis=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n", "bias", "rare"), [(800, 0.1, False), (6000, 0.1, False), (4000, 0.03, True), (800, 0.0, False)]
+)
+def test_an_overall_bias_does_not_vary_along_variables(n, bias, rare):
+    along, vece, held = varying(n, bias, rare=rare)
+    assert along <= 0.05 + share_error(0.05, 400)
+    assert vece > 0.9 or not bias  # the negative control: all of VECE is the bias
+    assert held >= 0.95 - share_error(0.95, 400)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [800, 6000])
+def test_what_varies_along_a_variable_is_found_and_covered(n):
+    along, _, held = varying(n, 0.1, 0.25)
+    assert along > 0.5
+    assert held >= 0.95 - share_error(0.95, 400)
 
 
 # Equal curves: the model is off, and the groups differ in their predictions
