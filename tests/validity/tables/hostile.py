@@ -287,7 +287,7 @@ def of_audit(small: int, large: int):
         chance = np.where(np.arange(len(p)) < small, 0.03, p)
         group = np.repeat(["few", "many"], [small, large])
         sample = cs.Sample(rng.random(len(p)) < chance, p, labels=[False, True], variables={"group": group})
-        audit = cs.subgroup_audit(sample, "group", n_resamples=N_RESAMPLES, rng=rng)
+        audit = cs.subgroup_audit(sample, "group", min_expected=0, n_resamples=N_RESAMPLES, rng=rng)
         held = []
         for each in audit:
             level = dict(each.levels).get("group")
