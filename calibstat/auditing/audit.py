@@ -98,8 +98,9 @@ def subgroup_audit(
     min_size : int
         Groups with fewer rows are left out, and listed.
     min_expected : float
-        So are groups whose predictions expect fewer events, or non-events, in effect by weights (two outcomes). Their
-        rare jumps would hide what is found in others.
+        So are groups whose predictions expect fewer events, or non-events, in effect by weights (two outcomes), unless
+        all groups do. Their rare jumps would hide what is found in others. One that has far more of these than expected
+        is listed first, with a bound for the p-value (Bonferroni, over all groups).
     missing : {"raise", "level"}
         What to do with missing values in further columns: an error, or a level of their own.
     null : Null or {"strong", "multiplier"}, optional
@@ -155,7 +156,7 @@ def subgroup_audit(
     asked, null = null, _checked(check_null(null, n_resamples), estimator)
     whole = check_lens(lens) | estimator
     variables, seen = look(sample, by, whole.lens, binning, missing)
-    groups, left_out = _groups(variables, seen, depth, min_size, min_expected)
+    groups, left_out = _groups(variables, seen, depth, min_size, min_expected, level)
     null, more = with_enough(null, asked, len(groups), adjust, level, len(seen))
     few = check_resamples(adjust, len(groups), null.n_resamples, level)
     layout, options = layout_of(groups, len(seen)), (adjust, standardize, confidence_level, as_generator(rng))
@@ -200,17 +201,17 @@ def _hypothesis(null: Null, whole: Estimator, known: GivenNames, measured: Measu
 
 
 def _groups(
-    variables: list[Levels], seen: Sample, depth: int, min_size: int, min_expected: float
+    variables: list[Levels], seen: Sample, depth: int, min_size: int, min_expected: float, level: float
 ) -> tuple[list[Group], list[LeftOut]]:
     """Form the groups, all rows among them; leave out those that show too little; refuse if there is no other one."""
     groups, left_out = form_groups(variables, len(seen), depth, min_size)
-    groups, scarce = without_scarce(groups, seen, min_expected)
+    groups, scarce = without_scarce(groups, seen, min_expected, level)
     left_out = [*scarce, *left_out]
     if len(groups) < 2:
         shown = "; ".join(f"{each.name} {each.reason}" for each in left_out[:5]) + ("; ..." * (len(left_out) > 5))
         raise ValueError(
             f"there is no group to audit: {shown}. Name a variable with two levels of at least {min_size} "
-            "rows, or take a smaller min_size" + (" or min_expected." if scarce else ".")
+            "rows, or take a smaller min_size."
         )
     return groups, left_out
 
@@ -375,7 +376,7 @@ class SubgroupAudit(Findings[GroupFinding]):
         """Say in how many groups there is evidence, and where the error matters most; or that there is none."""
         m, rejected, first = len(self.groups), self.rejected, self.largest
         if first is not None:
-            found = f"{self.what} is off in {len(rejected)} of {m} groups"
+            found = f"{self.what} is off in {len(rejected)} of {m} groups at {percent(self.level)}"
             p = f"adjusted p {small_pvalue(first.pvalue_adjusted, level=self.level)}"
             means = ", ".join(filter(None, [first.means, counted(first.n, "row"), p]))
             most = "" if len(rejected) == 1 else "most in "

@@ -19,7 +19,7 @@ from calibstat._logistic import (
     orthonormal,
     sums_of_products,
 )
-from calibstat._text import counted
+from calibstat._text import counted, percent
 from calibstat.auditing.findings import left_out_text
 from calibstat.auditing.groups import LeftOut, Levels, look
 from calibstat.auditing.pooled_groups import ROWS
@@ -549,7 +549,6 @@ class EqualCurvesTest(Result):
     _display: ClassVar[str] = "AuditDisplay"
     _row: ClassVar[str] = "group"
     _indexed: ClassVar[bool] = True
-    _spare_columns: ClassVar[tuple[int, ...]] = (4,)
     is_screen: ClassVar[bool] = True
 
     def __iter__(self) -> Iterator[float]:
@@ -577,7 +576,8 @@ class EqualCurvesTest(Result):
             none = cannot_reject(self.n_resamples, 1, self.level)
             equal = f"That as much happens at the same prediction in all {len(self.groups)} groups of {self.variable!r}"
             return f"{not_rejected(self.level, none, equal)} ({p}); {apart}."
-        return f"At the same prediction, groups of {self.variable!r} differ ({p}): it happens {apart}."
+        differ = f"groups of {self.variable!r} differ at {percent(self.level)}"
+        return f"At the same prediction, {differ} ({p}): it happens {apart}."
 
     def forest(self) -> Forest:
         """Return the odds ratios of groups as rows of a forest plot, those of the strongest evidence first."""
@@ -640,16 +640,16 @@ class EqualCurvesTest(Result):
                 f"{self.variable} {name}",
                 str(n),
                 f"{gap:+.4f}",
-                *("" if np.isnan(odds) else each for each in (f"{odds:.3g}", f"{error:.2g}")),
+                "" if np.isnan(odds) else f"{odds:.3g}",
                 pvalue_cell(p),
             ]
-            for name, n, gap, odds, error, p in self._columns()
+            for name, n, gap, odds, _, p in self._columns()
         ]
-        return [["group", "rows", "more happens by", "odds x", "se of log", "adj. p"], *rows]
+        return [["group", "rows", "more happens by", "odds ratio", "adj. p"], *rows]
 
     def _notes(self) -> list[str]:
         left = [f"left out: {left_out_text(self.left_out)}"] if self.left_out else []
-        odds = [f"no odds: {left_out_text(self.without_odds)}"] if self.without_odds else []
+        odds = [f"no odds ratio: {left_out_text(self.without_odds)}"] if self.without_odds else []
         return [_QUESTION, *left, *odds, *([] if self.clusters is None else [str(self.clusters)]), *self.notes]
 
     def _details(self) -> list[tuple[str, str]]:
@@ -657,10 +657,10 @@ class EqualCurvesTest(Result):
         details = [
             ("more by", "mean of the outcome minus a logistic spline of the prediction in all rows"),
             (
-                "odds x",
+                "odds ratio",
                 "odds of the event over those of the other groups at the same prediction, by a logistic regression; "
-                f"standard errors are for large samples, from the sandwich covariance of {units}, and no p-value is "
-                "taken from them",
+                f"standard errors (in to_frame) are for large samples, from the sandwich covariance of {units}, and no "
+                "p-value is taken from them",
             ),
             (
                 "adjusted p",

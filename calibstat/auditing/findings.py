@@ -166,8 +166,8 @@ def interval_cells(intervals: Sequence[tuple[float, float] | None]) -> list[str]
     known = [each for each in intervals if each is not None]
     if not known:
         return [""] * len(intervals)
-    lows, highs = (iter(error_cells(ends)) for ends in zip(*known, strict=True))
-    return ["" if each is None else f"{next(lows)} to {next(highs)}" for each in intervals]
+    ends = iter(error_cells([end for each in known for end in each]))
+    return ["" if each is None else f"{next(ends)} to {next(ends)}" for each in intervals]
 
 
 def mean_cell(mean: float) -> str:

@@ -100,27 +100,54 @@ def rows_by_code(codes: Ints, size: int) -> list[Ints]:
     return np.split(order, np.cumsum(np.bincount(codes, minlength=size))[:-1])
 
 
-def without_scarce(groups: Sequence[Group], seen: Sample, min_expected: float) -> tuple[list[Group], list[LeftOut]]:
-    """Leave out groups without weight, and those that expect too few events or non-events (two outcomes).
+def without_scarce(
+    groups: Sequence[Group], seen: Sample, min_expected: float, level: float
+) -> tuple[list[Group], list[LeftOut]]:
+    """Leave out groups without weight, and those that expect too few events or non-events, unless no other is left.
 
-    What is expected depends on predictions and weights alone, so that tests of the others stay exact.
+    What is expected depends on predictions and weights alone, so that tests of the others stay exact. A group that is
+    left out although far more happened than was expected comes first.
     """
-    kept, left_out, weights = [], [], all_weights(seen.predictions, None)
-    two = seen.predictions.n_classes == 2
-    for group in groups:
-        mass = weights[group.rows]
-        event = seen.predictions.event[group.rows] if two else np.empty(0)
-        reason = "" if mass.any() else "has no row of positive weight"
-        for what, outcome, chance in (("event", 1, event), ("non-event", 0, 1 - event)) if two and group.levels else ():
-            expected = float(effective_number(mass @ chance, mass**2 @ chance))
-            if expected < min_expected and not reason:
-                there = counted(int((seen.outcomes[group.rows] == outcome).sum()), what)
-                reason = f"expects {max(expected, 0.0):.2g} {what}s, fewer than {min_expected:g} (it has {there})"
-        if reason:
-            left_out.append(LeftOut(group.name, len(group.rows), reason))
-        else:
-            kept.append(group)
-    return kept, left_out
+    weights = all_weights(seen.predictions, None)
+    kept = [group for group in groups if weights[group.rows].any()]
+    left_out = [
+        LeftOut(group.name, len(group.rows), "has no row of positive weight")
+        for group in groups
+        if not weights[group.rows].any()
+    ]
+    if seen.predictions.n_classes != 2:
+        return kept, left_out
+    reasons = [_too_few(seen, group, min_expected, level / len(kept)) if group.levels else None for group in kept]
+    if not any(group.levels and reason is None for group, reason in zip(kept, reasons, strict=True)):
+        return kept, left_out
+    scarce = [(group, reason) for group, reason in zip(kept, reasons, strict=True) if reason is not None]
+    scarce.sort(key=lambda each: each[1][0])
+    found = [LeftOut(group.name, len(group.rows), words) for group, (_, words) in scarce]
+    return [group for group, reason in zip(kept, reasons, strict=True) if reason is None], found + left_out
+
+
+def _too_few(seen: Sample, group: Group, min_expected: float, level: float) -> tuple[float, str] | None:
+    """Say what a group expects too few of, behind a bound of the p-value of how many there are; None if enough."""
+    chance, outcomes = seen.predictions.event[group.rows], seen.outcomes[group.rows]
+    mass = all_weights(seen.predictions, None)[group.rows]
+    for what, each, code in (("event", chance, 1), ("non-event", 1 - chance, 0)):
+        expected = max(float(effective_number(mass @ each, mass**2 @ each)), 0.0)
+        if expected < min_expected:
+            there = int((outcomes == code).sum())
+            p = _most_likely(there, max(float(each.sum()), 0.0))
+            more = f", more than chance gives: p below {max(p, 1e-12):.2g}" if p <= level else ""
+            return (
+                p,
+                f"expects {expected:.2g} {what}s, fewer than {min_expected:g} (it has {counted(there, what)}{more})",
+            )
+    return None
+
+
+def _most_likely(there: int, expected: float) -> float:
+    """Bound the chance of so many events, or more, in rows of any chances (Chernoff, as in Hoeffding 1963)."""
+    if there <= expected:
+        return 1.0
+    return float(np.exp(there - expected + there * np.log(expected / there))) if expected else 0.0
 
 
 def layout_of(groups: Sequence[Group], n: int) -> Layout:

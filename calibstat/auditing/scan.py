@@ -10,7 +10,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._lazy import sparse
-from calibstat._text import counted
+from calibstat._text import counted, percent
 from calibstat.auditing.findings import Findings, error_cells, found_in, interval_cells, mean_cell, means_text, sentence
 from calibstat.auditing.groups import (
     By,
@@ -650,8 +650,9 @@ class VariableScan(Findings[VariableFinding]):
         size = f"by {value:.3g} on average" if self._by_varying else f"error {value:.3g}"
         beside = ([] if ends is None else [f"{ends[0]:.3g} to {ends[1]:.3g}"]) + [f"adjusted p {self._p(p)}"]
         does = "The error of {} varies" if self._by_varying else "{} is off"
+        along = f"along {len(shown)} of {counted(m, 'variable')} at {percent(self.level)}"
         return sentence(
-            f"{does.format(self.what)} along {len(shown)} of {counted(m, 'variable')}, most along {first.variable}: "
+            f"{does.format(self.what)} {along}, most along {first.variable}: "
             f"{size} ({', '.join(beside)}), worst at {first.worst.level}{self._direction_there(first)}. {self._overall}"
         ).strip()
 
@@ -687,7 +688,7 @@ class VariableScan(Findings[VariableFinding]):
             )
         kind = "on average at some value" if self.weak else "given the prediction and the variable"
         if self.rejected:
-            along = f"{len(self.rejected)} of {counted(m, 'variable')} (first: {self.rejected[0].variable})"
+            along = f"{len(self.rejected)} of {counted(m, 'variable')} at {percent(self.level)}"
             return (
                 f"There is evidence of an error {kind} along {along}, but none that it varies along one ({smallest}). "
                 f"{self._overall}"

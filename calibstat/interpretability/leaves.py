@@ -281,7 +281,9 @@ class LeafTable(Result):
             among = f"in any of {size} leaves" if size > 1 else "in the one leaf"
             return f"{not_rejected(level, what=f'Calibration of {self.what}')} {among} (n = {self.n})."
         of = f"in {len(found)} of {size} leaves" if size > 1 else "in the one leaf"
-        return sentence(f"{self.what} is off {of}; most clearly it {found[0].says(self.confidence_level)}.")
+        return sentence(
+            f"{self.what} is off {of} at {percent(level)}; most clearly it {found[0].says(self.confidence_level)}."
+        )
 
     def forest(self) -> Forest:
         """Return the leaves as rows of a forest plot, the farthest from zero first."""

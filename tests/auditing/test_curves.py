@@ -316,7 +316,7 @@ def test_groups_without_odds_say_why():
     (few,) = found.without_odds
     assert (few.name, few.n) == ("g c", found.sizes[2])
     assert few.reason.endswith("events, fewer than 10")
-    assert f"no odds: g c (n = {few.n}) {few.reason}" in " ".join(str(found).split())
+    assert f"no odds ratio: g c (n = {few.n}) {few.reason}" in " ".join(str(found).split())
     assert "nan" not in str(found)
     json.dumps(found.to_dict(), allow_nan=False)
     two = equal_curves_test(never, {"g": np.where(g == "c", "c", "ab")}, n_resamples=19, rng=0)

@@ -146,7 +146,7 @@ def test_a_variable_is_found_and_described():
     assert [each.variable for each in scan.rejected] == [each.variable for each in scan.varying] == ["age"]
     assert scan["age"].confidence_interval[0] > 0
     assert scan["age"].worst_expected < scan["age"].worst.error
-    assert scan.verdict.startswith("The error of P(1) varies along 1 of 2 variables, most along age: by 0.")
+    assert scan.verdict.startswith("The error of P(1) varies along 1 of 2 variables at 5 %, most along age: by 0.")
     strong = scan_variables(world(3000), null="strong", n_resamples=199, rng=1)
     assert strong.verdict.startswith(
         "Calibration of P(1) given the prediction and the variable is not rejected at 5 % for any of 2 variables"
@@ -305,7 +305,7 @@ def test_what_varies_is_ranked_before_what_has_more_cells():
     first = scan["sex"]
     assert first.varying == pytest.approx(0.03, abs=0.01)
     assert first.varying_interval[0] < 0.03 < first.varying_interval[1]
-    assert scan.verdict.startswith("The error of P(yes) varies along 1 of 2 variables, most along sex: by 0.03")
+    assert scan.verdict.startswith("The error of P(yes) varies along 1 of 2 variables at 5 %, most along sex: by 0.03")
     assert "worst at m: predicts too low (0." in scan.verdict
     assert "Over all rows: predicts too low, 0.450 predicted, 0.5" in scan.verdict
 

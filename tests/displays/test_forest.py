@@ -148,7 +148,7 @@ def test_variables_are_drawn_with_their_worst_place(sample):
     assert names(display) == ["age", "shoe"]
     words = {text.get_text() for text in display.ax_.texts}
     assert {found.worst.level for found in scan} <= words
-    assert display.forest.answer[0] == f"off along {len(scan.rejected)} of 2 variables"
+    assert display.forest.answer[0] == f"off along {len(scan.varying)} of 2 variables"
 
 
 @pytest.mark.slow

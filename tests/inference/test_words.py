@@ -25,11 +25,11 @@ def world(n=400):
     return cs.Sample(rng.random(n) < p, p, variables={"site": site, "age": rng.random(n)})
 
 
-def adjusted(name, field):
+def adjusted(name, *names):
     """Replace p-values in records of a result."""
 
     def change(found, p, level):
-        parts = tuple(replace(each, **{field: p}) for each in getattr(found, name))
+        parts = tuple(replace(each, **dict.fromkeys(names, p)) for each in getattr(found, name))
         more = {"pvalue": p} if hasattr(found, "pvalue") else {}
         return replace(found, level=level, **{name: parts}, **more)
 
@@ -58,13 +58,14 @@ def two_models():
 
 
 L2, FEW = cs.DebiasedL2(cs.EqualMass(5)), {"n_resamples": 199, "rng": 0}
+OF_SCANS = ("pvalue_adjusted", "pvalue_varying_adjusted")
 ASKED = {
     "calibration": (lambda: cs.calibration_test(world(), ECE, null=Consistency(199), rng=0), alone),
     "several": (lambda: cs.multiple_test(world(), cs.Within("site", ECE), **FEW), first_of_two),
     "omnibus": (lambda: cs.omnibus_test(world(), {"a": cs.BrierZ(), "b": cs.LogLossZ()}, **FEW), alone),
     "audit": (lambda: cs.subgroup_audit(world(), "site", **FEW), adjusted("groups", "pvalue_adjusted")),
-    "scan": (lambda: cs.scan_variables(world(), **FEW), adjusted("variables", "pvalue_adjusted")),
-    "strong": (lambda: cs.scan_variables(world(), null="strong", **FEW), adjusted("variables", "pvalue_adjusted")),
+    "scan": (lambda: cs.scan_variables(world(), **FEW), adjusted("variables", *OF_SCANS)),
+    "strong": (lambda: cs.scan_variables(world(), null="strong", **FEW), adjusted("variables", *OF_SCANS)),
     "curves": (lambda: cs.equal_curves_test(world(), "site", **FEW), alone),
     "two models": (lambda: cs.comparison_test(*two_models().values(), L2, **FEW), alone),
     "models": (lambda: cs.compare_models(two_models(), L2, **FEW), adjusted("pairs", "adjusted")),
@@ -80,6 +81,9 @@ def found_by(ask):
     return ASKED[ask][0]()
 
 
+FOUND = re.compile(
+    "^(Evidence|Use |.* is (better calibrated than|off in)|The error of .* varies|.*groups of .* differ)"
+)
 at_each_level = pytest.mark.parametrize("level", [0.1, 0.05, 0.01])
 
 
@@ -92,7 +96,7 @@ def test_the_sentence_names_the_level_and_the_pvalue_stays_on_its_side(ask, leve
         said = " ".join(found.verdict.split())
         rejected = p <= level
         assert f"{100 * level:g} %" in said
-        assert bool(re.search(r"^(Evidence|Use |.* is better calibrated than)", said)) == rejected
+        assert bool(FOUND.search(said)) == rejected
         assert bool(re.search(r"(not rejected|told apart|not shown to be better) at", said)) != rejected
         assert not re.search(r"is calibrated|accept|No evidence|\(\(|\)\)\)|  |\.\.|,,", said)
         # Audits say the direction and leave the p-values to the table.
