@@ -56,7 +56,7 @@ LAYERS = {
     "extending": MEASURED | {"draws"},
     "nulls": MEASURED | {"draws"},
     "inference": DRAWN,
-    "generators": MEASURED,
+    "generators": MEASURED | {"calibrators"},
     "calibrators": BELOW | {"data", "binnings"},
     "displays": JUDGED | {"planning", "interpretability"},
     "reports": JUDGED,

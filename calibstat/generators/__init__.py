@@ -30,6 +30,7 @@ _MODULES = {
     "dirichlet": ["DirichletPredictions"],
     "variable_based": ["VariableMiscalibration", "ModelPair"],
     "worlds": ["RegressionFunction", "Classified", "Conditioned"],
+    "recalibrated": ["Recalibrated"],
     "recalibrations": [
         "Recalibration",
         "Identity",

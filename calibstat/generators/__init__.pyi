@@ -12,6 +12,7 @@ from calibstat.generators.finite import kelly_smyth_theorem_5_2 as kelly_smyth_t
 from calibstat.generators.finite import kelly_smyth_theorem_5_4 as kelly_smyth_theorem_5_4
 from calibstat.generators.finite import vaicenavicius_example_1 as vaicenavicius_example_1
 from calibstat.generators.laws import check_generator as check_generator
+from calibstat.generators.recalibrated import Recalibrated as Recalibrated
 from calibstat.generators.recalibrations import Bump as Bump
 from calibstat.generators.recalibrations import ClippedTails as ClippedTails
 from calibstat.generators.recalibrations import Cubic as Cubic

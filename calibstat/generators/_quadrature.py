@@ -99,13 +99,14 @@ Build: TypeAlias = Callable[[Borders], Population]
 def population_on_cells(build: Build, lens: Lens, binning: Binning | None, first: Borders | None = None) -> Population:
     """Build a population whose panels end at the borders of the regions of a lens and of the cells of a binning.
 
-    Each round puts borders at the nodes between which the cell changes, so that the gap shrinks at least fivefold. If
+    Each round puts borders at the nodes between which the cell changes, so that the gap shrinks at least fivefold,
+    unless predictions leave one. If
     the number of changes keeps growing, the cells depend on the number of rows and have no limit (ValueError).
 
     `build` maps additional borders to a population. Borders of the event's probability have the key ``...``, those of a
     variable its name. Borders of a folded prediction hold for its mirror too. The first round has the borders `first`.
     """
-    found, borders = dict(first or {}), dict[Axis, Floats]()
+    found, borders, last = dict(first or {}), dict[Axis, Floats](), dict[Axis, Floats]()
     size = -1
     for turn in range(40):
         population = build(_borders_of_both(found, borders))
@@ -118,9 +119,10 @@ def population_on_cells(build: Build, lens: Lens, binning: Binning | None, first
         number = sum(around.shape[1] for _, around in changes)
         borders, previous, size = {}, size, number
         for axis, around in changes:
-            close = _close(around, found.get(axis, np.empty(0)))
+            close = _close(around, found.get(axis, np.empty(0))) | _stays(around, last.get(axis, np.empty((4, 0))))
             found = _borders_of_both(found, {axis: around[:, close].ravel()})
             borders = _borders_of_both(borders, {axis: around[:, ~close].ravel()})
+        last = dict(changes)
         if number in (previous, 0) and not any(map(len, borders.values())):
             return population if cells is None else build(_borders_of_both(found, _means(view, cells, population)))
         # A coarse first grid may leave cells empty, so that their number grows for some rounds.
@@ -160,6 +162,13 @@ def _close(around: Floats, found: Floats) -> Bools:
     slack = SAME * np.maximum(1, np.abs(around[3]))
     again = np.searchsorted(np.sort(found), around[0] - slack) < np.searchsorted(np.sort(found), around[3] + slack)
     return (around[3] - around[0] <= slack) | again
+
+
+def _stays(around: Floats, last: Floats) -> Bools:
+    """Return which changes lie in a gap between values that borders no longer narrow: no prediction is in it."""
+    slack = SAME * np.maximum(1, np.abs(around[1:3, :, None]))
+    apart = np.abs(around[1:3, :, None] - last[1:3, None])
+    return np.any(np.all(apart <= slack, axis=0), axis=1)
 
 
 def _region_changes(population: Population, view: View) -> list[tuple[Axis, Floats]]:

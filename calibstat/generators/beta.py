@@ -154,6 +154,11 @@ class GaussianMixture(LineModel):
         """Whether P(Y = -1 | x) is announced, or one half to all."""
         return (self.beta0, self.beta1) in ((0, -2), (0, 0))
 
+    @property
+    def finite(self) -> bool:
+        """Whether the model is constant."""
+        return self.beta1 == 0
+
     def rows(self, n: int, rng: np.random.Generator) -> Population:
         """Draw x, then P(Y = 1 | x)."""
         x = rng.standard_normal(n)

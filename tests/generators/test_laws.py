@@ -104,8 +104,8 @@ def test_chi_square_of_a_fair_and_a_loaded_die():
     assert chi_square_pvalue(np.array([0, 300, 300]), rare) > 0.9
 
 
-# A data set is not printed whole, and a function of the user's own has no expression.
-WITHOUT_EXPRESSION = (gen.Empirical, gen.Classified, gen.Conditioned)
+# A data set is not printed whole, and a function of the user's own, or a fit, has no expression.
+WITHOUT_EXPRESSION = (gen.Empirical, gen.Classified, gen.Conditioned, gen.Recalibrated)
 
 
 @pytest.mark.parametrize("world", [world for world, _, _ in WORLDS], ids=lambda world: type(world).__name__)

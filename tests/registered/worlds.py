@@ -5,11 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 import calibstat as cs
+from calibstat import calibrators as cal
 from calibstat import generators as gen
 
 TOP, CANONICAL = cs.TopLabel(), cs.Canonical()
 WIDTH, MASS = cs.ECE(cs.EqualWidth(8)), cs.RMSCE(cs.EqualMass(5))
 DATA = np.random.default_rng(0).beta(2, 3, 150)
+
+
+def calibrated(world, calibrator):
+    """The world of a calibrator that is fitted to 500 rows."""
+    fit = world.sample(500, rng=0)
+    return gen.Recalibrated(world, calibrator.fit(fit.y_prob, fit.outcomes))
+
 
 WORLDS = [
     (gen.vaicenavicius_example_1(), [CANONICAL, TOP, cs.ClassWise(1), cs.TopK(2)], []),
@@ -33,5 +41,9 @@ WORLDS = [
         [CANONICAL, cs.Given("x1")],
         [WIDTH],
     ),
+    (calibrated(gen.GaussianMixture(1, 1), cal.Quadratic()), [CANONICAL, TOP, cs.Region.between(1, 0.1, 0.3)], [WIDTH]),
+    (calibrated(gen.BetaPredictions(2, 3), cal.Isotonic()), [CANONICAL, TOP, cs.ClassWise(0)], [WIDTH, MASS]),
+    (calibrated(gen.BetaPredictions(2, 3), cal.VennAbers()), [CANONICAL, TOP], [WIDTH]),
+    (calibrated(gen.Empirical(DATA), cal.HistogramBinning()), [CANONICAL, TOP], [WIDTH]),
     (gen.Conditioned(gen.BetaPredictions(2, 3, gen.Slope(2)), lambda rows: rows.event > 0.4), [CANONICAL], [WIDTH]),
 ]
