@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 import calibstat as cs
-from calibstat.cli.options import made, mentions, positive
+from calibstat.cli.options import made, mentions, named_options, positive
 from calibstat.cli.summarise import show_summary
 from calibstat.cli.text import say
 
@@ -48,7 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     engine = parser.add_mutually_exclusive_group()
     engine.add_argument(
-        "--scheduler", metavar="ADDRESS", help="compute on this Dask cluster: tcp://host:8786, or on threads (default)"
+        "--scheduler",
+        metavar="ADDRESS",
+        help="compute on this Dask cluster: tcp://host:8786; or a number of processes; or threads (default)",
     )
     engine.add_argument(
         "--workers", type=positive, metavar="N", help="compute in N processes of this machine (default: threads)"
@@ -66,7 +68,8 @@ def run(arguments: argparse.Namespace) -> None:
     if store.exists() and not arguments.resume:
         raise ValueError(f"{store} exists: continue with it by --resume, or name another place by --store")
     try:
-        found = sweep.run(arguments.scheduler if arguments.workers is None else arguments.workers, store)
+        with named_options({"client is ": "--scheduler is "}):
+            found = sweep.run(arguments.scheduler if arguments.workers is None else arguments.workers, store)
     except KeyboardInterrupt:
         kept = f"finished blocks are kept in {store}; continue with --resume" if store.exists() else ""
         raise KeyboardInterrupt(kept) from None

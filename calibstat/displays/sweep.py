@@ -31,6 +31,7 @@ from calibstat.displays._style import (
 )
 
 Measure: TypeAlias = Literal["mean", "bias", "variance", "mse", "coverage", "rejection", "size", "power"]
+_OF_TRUTH = ("bias", "mse", "coverage")
 _SHARES = ("coverage", "rejection", "size", "power")
 _WORDS = {
     "mean": "mean estimate",
@@ -144,7 +145,10 @@ class SweepDisplay(PlotDisplay):
         known: Bools = np.asarray(np.isfinite(tables[measure]).any(axis=1))
         names = _names(values, others, known)
         if not names:
-            raise ValueError(f"{measure} has no value anywhere: more repeats, or models of the other kind, give some.")
+            why = "more repeats, or models of the other kind, give some"
+            if "truth" in chosen and measure in _OF_TRUTH and not np.isfinite(chosen["truth"].values).any():
+                why = "no true value is known; Sweep(..., truth='large sample') finds some, and 'mean' needs none"
+            raise ValueError(f"{measure} has no value anywhere: {why}.")
         if len(names) > len(MODELS):
             raise ValueError(
                 f"{measure} has {counted(len(names), 'curve')}, but a picture shows 1 to {len(MODELS)}: choose some by "

@@ -32,7 +32,7 @@ Named: TypeAlias = Annotated[
 ]
 IntervalOf: TypeAlias = Callable[[Sample, Estimator, np.random.Generator], tuple[float, float] | None]
 # The last keys of the streams of one repeat, which name their purpose.
-SAMPLE, TEST, INTERVAL, GROUP = range(4)
+SAMPLE, TEST, INTERVAL, GROUP, TRUTH = range(5)
 _ROWS_IN_A_FINGERPRINT = 64
 
 
@@ -56,6 +56,7 @@ class Study:
     draws: str = "rows"
     seed: int | None = None
     truths: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # that the user gave: by estimator, model
+    truth_rows: int | None = None  # of the large samples for true values of functions, where these are asked for
     ways: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -116,6 +117,7 @@ class Study:
             "seed": list(self.entropy),
             "draws": self.draws,
             **({"truth": {name: dict(values) for name, values in self.truths.items()}} if self.truths else {}),
+            **({} if self.truth_rows is None else {"truth": f"large sample of {self.truth_rows} rows"}),
         }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import signal
 import threading
 import time
@@ -89,6 +90,8 @@ def connected(client: Client | str | int | None = None) -> Iterator[Client | Non
 
     For None, yield the active client, or None where there is none. Only a client that was there is left open.
     """
+    if isinstance(client, str) and client.isdecimal():
+        client = int(client)
     if isinstance(client, int) and not isinstance(client, bool):
         n_workers = at_least_one("client", client)
         with _dask.config.set(_KEEP_MEMORY), _interrupts_held():
@@ -104,7 +107,7 @@ def connected(client: Client | str | int | None = None) -> Iterator[Client | Non
     elif client == "threads":
         yield None
     elif isinstance(client, str):
-        with _distributed.Client(client) as own:
+        with _client_at(client) as own:
             yield own
     elif client is None:
         yield _active_client()
@@ -115,6 +118,17 @@ def connected(client: Client | str | int | None = None) -> Iterator[Client | Non
             f"client is of type {type(client).__name__}, but a Client, the address of a scheduler, a number of "
             "processes or 'threads' is expected: for example distributed.Client(cluster)"
         )
+
+
+def _client_at(address: str) -> Any:
+    """Connect to a scheduler; say what is expected of what is no address, or where none answers."""
+    expected = "the address of a scheduler is expected, such as 'tcp://host:8786', a number of processes, or 'threads'"
+    if not re.fullmatch(r"(\w+://)?\S+[:/]\d+/?", address):
+        raise ValueError(f"client is {address!r}, but {expected}")
+    try:
+        return _distributed.Client(address)
+    except OSError as error:
+        raise ValueError(f"client is {address!r}, where no scheduler answers ({error}): {expected}") from error
 
 
 def _active_client() -> Any:

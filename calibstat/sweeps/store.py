@@ -33,6 +33,7 @@ from calibstat.lenses.base import Lens
 from calibstat.sweeps._compute import BlockValues, small_cells_ignored
 from calibstat.sweeps._draws import tallies_of_population
 from calibstat.sweeps._grid import UNTOLD, Items, NullTest, Study, Unit, repeats_of, shapes, shares_the_sort
+from calibstat.sweeps._large_samples import with_large_samples
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -196,6 +197,7 @@ _LONG_NAMES = {
     "estimate": "value of the estimator",
     "pvalue": "p-value of the test",
     "truth": "true value of the estimand",
+    "truth_error": "error of a true value from a large sample; 0 where it is known",
     "limit": "limit for growing n and fixed cells",
     "miscalibration": "true ECE through the lens of the test",
     "interval_low": "lower end of the interval",
@@ -347,6 +349,8 @@ def true_values(study: Study) -> tuple[dict[str, Floats], dict[str, str]]:
             if len(items):
                 given = study.truths if name == "truth" else {}
                 values[name], reasons[name] = _of_items(study, items, function, given)
+        if study.truth_rows is not None and "truth" in values:
+            values["truth"], values["truth_error"] = with_large_samples(study, values["truth"])
     return values, reasons
 
 
@@ -365,7 +369,12 @@ def _of_items(
             known = given.get(item.name, {}).get(model_name)
             try:
                 if known is None and not isinstance(thing, Estimator):
-                    raise TypeError("the estimand of a plain function is not known; Sweep(..., truth={name: value})")
+                    if function is _Remembering.truth and study.truth_rows is not None:
+                        continue  # a large sample will say it
+                    raise TypeError(
+                        "the estimand of a plain function is not known; Sweep(..., truth={name: value}), or "
+                        "truth='large sample'"
+                    )
                 values[row, column] = function(remembering, thing) if known is None else known
             except (ValueError, TypeError) as error:
                 reasons.append(f"{model_name}, {item.name}: {error}")

@@ -44,7 +44,8 @@ def summarise(ds: xr.Dataset, level: float = LEVEL) -> xr.Dataset:
         ``mean``, ``bias``, ``variance``, ``mse`` and, where there are intervals, ``coverage``; ``rejection`` of each
         test, and the same as ``size`` where its null is true and as ``power`` where it is false. Each has its Monte
         Carlo standard error, ``..._se``. ``n_estimates``, ``n_pvalues`` and ``n_intervals`` are the numbers of repeats
-        averaged. The attributes count blocks that failed or are waiting, and show the first errors.
+        averaged. Where true values are from large samples, the standard error of the bias holds theirs. The attributes
+        count blocks that failed or are waiting, and show the first errors.
 
     Raises
     ------
@@ -70,7 +71,7 @@ def summarise(ds: xr.Dataset, level: float = LEVEL) -> xr.Dataset:
     check_share("level", level, LEVEL)
     found: dict[str, Any] = {}
     if "estimate" in ds:
-        found |= _of_estimates(ds["estimate"], ds["truth"])
+        found |= _of_estimates(ds["estimate"], ds["truth"], ds.get("truth_error", 0.0))
     if "interval_low" in ds:
         found |= _of_intervals(ds["interval_low"], ds["interval_high"], ds["truth"])
     if "pvalue" in ds:
@@ -78,13 +79,14 @@ def summarise(ds: xr.Dataset, level: float = LEVEL) -> xr.Dataset:
     return _described(ds, found, level)
 
 
-def _of_estimates(estimate: Any, truth: Any) -> dict[str, Any]:
+def _of_estimates(estimate: Any, truth: Any, truth_error: Any) -> dict[str, Any]:
     count = estimate.notnull().sum("repeat")
     mean, mean_se = _mean_and_error(estimate)
     deviations = (estimate - mean) ** 2
     variance = deviations.sum("repeat", min_count=1) / (count - 1).where(count > 1)
     mse, mse_se = _mean_and_error((estimate - truth) ** 2)
-    found = {"mean": mean, "mean_se": mean_se, "bias": mean - truth, "bias_se": mean_se.where(truth.notnull())}
+    bias_se = ((mean_se**2 + truth_error**2) ** 0.5).where(truth.notnull())
+    found = {"mean": mean, "mean_se": mean_se, "bias": mean - truth, "bias_se": bias_se}
     found |= {"variance": variance, "variance_se": _mean_and_error(deviations)[1], "mse": mse, "mse_se": mse_se}
     return found | {"n_estimates": count}
 
@@ -117,7 +119,7 @@ def _share_and_error(hits: Any) -> tuple[Any, Any]:
 
 
 def _described(ds: xr.Dataset, found: dict[str, Any], level: float) -> xr.Dataset:
-    kept = {name: ds[name] for name in ("truth", "limit", "miscalibration") if name in ds}
+    kept = {name: ds[name] for name in ("truth", "truth_error", "limit", "miscalibration") if name in ds}
     summary = ds[[]].drop_dims(["repeat", "block"], errors="ignore").assign({**kept, **found}).compute()
     for name, text in _LONG_NAMES_OF_MEASURES.items():
         if name in found:

@@ -19,6 +19,7 @@ from calibstat.draws.streams import Streams
 from calibstat.generators.base import SyntheticModel
 from calibstat.sweeps._compute import BlockValues
 from calibstat.sweeps._grid import IntervalOf, Named, Study, all_units, as_swept, as_test, items_of
+from calibstat.sweeps._large_samples import FEWEST_ROWS, ROWS
 from calibstat.sweeps.schedule import bundles, connected, measure_pace, on_cluster, on_threads, repeats_in_a_block
 from calibstat.sweeps.store import Blocks, expect_told, in_memory, in_zarr, lazily
 
@@ -65,9 +66,11 @@ class Sweep(HasParameters):
         are approximately normal, and estimators on cells of equal width and of equal mass do not share a sample. Up to
         ten rows for each border of cells, it draws sorted rows instead, which are exact and shared. It serves
         estimators on such cells only.
-    truth : mapping, optional
-        Of names of estimators to the number that each estimates, or to such numbers by name of the model: for functions
-        of your own, whose true value is not known otherwise. It stands in for the model's own value.
+    truth : mapping, int or "large sample", optional
+        For functions of your own, whose true value is not known otherwise. A mapping of names of estimators to the
+        number that each estimates, or to such numbers by name of the model, stands in for the model's own value. A
+        number of rows (``"large sample"`` is 10^6) asks for the value on one sample of so many, which is what the
+        function estimates with ever more rows, if not what it should; ``truth_error`` is its error.
 
     Raises
     ------
@@ -104,7 +107,7 @@ class Sweep(HasParameters):
     n_repeats: Repeats = 100
     rng: RNG = None
     draws: Literal["rows", "sorted", "cells"] = "rows"
-    truth: Mapping[str, float | Mapping[str, float]] = field(default_factory=dict)
+    truth: Mapping[str, float | Mapping[str, float]] | Count | Literal["large sample"] = field(default_factory=dict)
     study: Study = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -122,7 +125,8 @@ class Sweep(HasParameters):
             tuple(Streams(as_generator(self.rng)).entropy),
             self.draws,
             None if isinstance(self.rng, np.random.Generator) or self.rng is None else int(self.rng),
-            _truths(self.truth, tuple(models), tuple(self.estimators)),
+            _truths(self.truth, tuple(models), tuple(self.estimators)) if isinstance(self.truth, Mapping) else {},
+            None if isinstance(self.truth, Mapping) else _rows_of_truth(self.truth),
         )
         keep(self, study=study)
 
@@ -139,7 +143,8 @@ class Sweep(HasParameters):
         Parameters
         ----------
         client : distributed.Client, str, int or None
-            A client, the address of a scheduler, a number of processes of this machine, or "threads" of this one. None
+            A client, the address of a scheduler (``"tcp://host:8786"``), a number of processes of this machine, or
+            "threads" of this one: as ``--scheduler`` of the command. None
             computes on the client that is active (the last one that was made and not closed), otherwise on threads.
         store : path, optional
             A Zarr store: every finished block is written there at once, and what is there is not computed again.
@@ -153,9 +158,9 @@ class Sweep(HasParameters):
         Returns
         -------
         xarray.Dataset
-            ``estimate`` (model, estimator, n, n_bins, repeat), ``pvalue`` (model, test, n, n_bins, repeat),
-            ``truth``, ``limit`` and ``miscalibration``; ``status`` and ``error`` of each block. With a store it is
-            read from there as it is used.
+            ``estimate`` (model, estimator, n, n_bins, repeat), ``pvalue`` (model, test, n, n_bins, repeat), ``truth``
+            (with ``truth_error``), ``limit`` and ``miscalibration``; ``status`` and ``error`` of each block. With a
+            store it is read from there as it is used.
         """
         bar = TerminalBar(
             "sweep", None, patience=_PATIENCE, stays=True, visible=true_or_false("progress", progress), layout=_LAYOUT
@@ -214,6 +219,16 @@ def _named_models(models: Any) -> dict[str, SyntheticModel]:
     if len(found) != len(models) or not found:
         raise ValueError("models have no names, or two have the same repr; pass a dict of names to models.")
     return found
+
+
+def _rows_of_truth(asked: int | str) -> int:
+    """Return how many rows say the true value of a function."""
+    rows = ROWS if isinstance(asked, str) else int(asked)
+    if rows < FEWEST_ROWS:
+        raise ValueError(
+            f"truth is {rows}, but a large sample has at least {FEWEST_ROWS} rows; 'large sample' takes {ROWS}."
+        )
+    return rows
 
 
 def _truths(

@@ -15,6 +15,8 @@ import calibstat as cs
 from calibstat.generators import BetaPredictions, ClippedTails, DirichletPredictions, FinitePredictions, GaussianMixture
 from calibstat.sweeps._draws import Cuts, RepeatData
 from calibstat.sweeps._grid import shares_the_sort
+from calibstat.sweeps._large_samples import value_and_error
+from calibstat.sweeps.schedule import connected
 from calibstat.sweeps.store import true_values
 from calibstat.sweeps.sweep import Sweep
 from sweeps.comparing import assert_same_bits
@@ -381,9 +383,70 @@ def test_the_truth_of_a_function_may_be_given(tmp_path):
         ({"Brier": {"c": 0.1}}, "model 'c'"),
         ({"Brier": np.nan}, "must be a mapping of names, each a number"),
         ({"Brier": {"a": "0.1"}}, "must be a mapping of names, each a number"),
+        ("large", "must be a mapping of names.* or 'large sample'"),
+        (999, "truth is 999, but a large sample has at least 10000 rows"),
     ):
         with pytest.raises((ValueError, TypeError), match=message):
             Sweep(models, estimators=swept, truth=wrong, **arguments)
+
+
+def test_the_truth_of_a_function_may_come_from_a_large_sample(tmp_path):
+    """That of the Brier score is known too: the error holds the difference; a store keeps both."""
+    swept = {"mine": lambda b: brier, "known": cs.BrierScore()}
+    arguments = {"estimators": swept, "n": [50], "n_repeats": 4, "rng": 0}
+    sweep = Sweep({"a": CALIBRATED, "b": GaussianMixture(1, 1)}, truth=40_000, **arguments)
+    found = sweep.run(store=tmp_path / "s", progress=False)
+    truth, error = found["truth"].squeeze(), found["truth_error"].squeeze()
+    assert (error.sel(estimator="known") == 0).all()
+    own = error.sel(estimator="mine")
+    assert ((own > 0) & (own < 0.003)).all()
+    assert (abs(truth.sel(estimator="mine") - truth.sel(estimator="known")) < 4 * own).all()
+    assert "unknown" not in found["truth"].attrs or not found["truth"].attrs["unknown"]
+    summary = cs.summarise(found)
+    spread = summary["mean_se"].squeeze() ** 2 + error**2
+    np.testing.assert_allclose(summary["bias_se"].squeeze() ** 2, spread.transpose(*summary["bias_se"].squeeze().dims))
+    assert summary["truth_error"].equals(found["truth_error"].compute())
+    with pytest.raises(ValueError, match="another study: truth was 'large sample of 40000 rows'"):
+        Sweep(sweep.models, truth=50_000, **arguments).run(store=tmp_path / "s", progress=False)
+
+
+def test_the_error_of_a_large_sample_holds_the_bias_that_is_left():
+    """A plug-in error of a calibrated model falls with the root of the rows; its spread alone would say too little."""
+    p = np.random.default_rng(0).random(20_000)
+    sample = cs.Sample((np.random.default_rng(1).random(20_000) < p).astype(int), p)
+    value, error = value_and_error(lambda y, p: cs.ECE(cs.EqualMass(50))(cs.Sample(y, p)), sample)
+    assert 0 < value < 4 * error
+
+
+def test_a_picture_of_what_has_no_truth_says_how_to_get_one():
+    sweep = Sweep(CALIBRATED, n=[50, 80], estimators={"Brier": lambda b: brier}, n_repeats=4, rng=0)
+    summary = cs.summarise(sweep.run(progress=False))
+    with pytest.raises(ValueError, match=r"bias has no value anywhere: no true value is known; Sweep.*'large sample'"):
+        cs.SweepDisplay.compute(summary, "bias")
+    assert cs.SweepDisplay.compute(summary, "mean").truth is None
+
+
+@pytest.mark.parametrize("client", ["nonsense", "tcp://", "tcp://host"])
+def test_an_address_that_is_none_is_refused_in_our_words(client):
+    sweep = Sweep(CALIBRATED, n=[50], estimators={"Brier": lambda b: brier}, n_repeats=4, rng=0)
+    with pytest.raises(
+        ValueError, match=f"client is '{client}', where no scheduler answers.*'tcp://host:8786', or a num"
+    ):
+        sweep.run(client, progress=False)
+
+
+def test_a_number_of_processes_may_be_written_as_text(monkeypatch):
+    asked = []
+
+    def local(n_workers, **_):
+        asked.append(n_workers)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("calibstat.sweeps.schedule._distributed.LocalCluster", local)
+    for client in (2, "2"):
+        with pytest.raises(ZeroDivisionError), connected(client):
+            pass
+    assert asked == [2, 2]
 
 
 @pytest.mark.parametrize("n", [1000, 2**32 + 5])

@@ -1,0 +1,44 @@
+"""True values of functions of your own, from a large sample of each model, with their errors."""
+
+from __future__ import annotations
+
+from math import hypot, sqrt
+
+import numpy as np
+
+from calibstat.data.arrays import Floats
+from calibstat.data.sample import Sample
+from calibstat.estimators.base import Estimator
+from calibstat.sweeps._grid import TRUTH, Plain, Study, call_plain
+
+ROWS, FEWEST_ROWS = 10**6, 10**4
+_SECTIONS = 16
+
+
+def with_large_samples(study: Study, truth: Floats) -> tuple[Floats, Floats]:
+    """Fill the true values (models, estimators, bins) of functions that have none, and return their errors too.
+
+    The error of a true value that is known is zero.
+    """
+    rows, truth = study.truth_rows or ROWS, truth.copy()
+    error = np.where(np.isnan(truth), np.nan, 0.0)
+    for place, (name, model) in enumerate(study.models.items()):
+        sample = model.sample(rows, study.stream(name, rows, 0, TRUTH))
+        for number, item in enumerate(study.estimators.each):
+            wanted = (study.estimators.where == number) & np.isnan(truth[place])
+            if wanted.any() and not isinstance(item.thing, Estimator):
+                truth[place, wanted], error[place, wanted] = value_and_error(item.thing, sample)
+    return truth, error
+
+
+def value_and_error(function: Plain, sample: Sample) -> tuple[float, float]:
+    """Return the value on all rows, and its error from the values on sections of the rows.
+
+    The error has two parts: the standard error by the spread of the sections, and what is left of the bias if that
+    falls with the root of the number of rows, as that of a plug-in calibration error without error does.
+    """
+    whole = call_plain(function, sample)
+    places = np.arange(len(sample))
+    each = [call_plain(function, sample.take(places[start::_SECTIONS])) for start in range(_SECTIONS)]
+    spread = float(np.std(each, ddof=1)) / sqrt(_SECTIONS)
+    return whole, hypot(spread, (float(np.mean(each)) - whole) / (sqrt(_SECTIONS) - 1))
