@@ -429,9 +429,7 @@ def test_a_picture_of_what_has_no_truth_says_how_to_get_one():
 @pytest.mark.parametrize("client", ["nonsense", "tcp://", "tcp://host"])
 def test_an_address_that_is_none_is_refused_in_our_words(client):
     sweep = Sweep(CALIBRATED, n=[50], estimators={"Brier": lambda b: brier}, n_repeats=4, rng=0)
-    with pytest.raises(
-        ValueError, match=f"client is '{client}', where no scheduler answers.*'tcp://host:8786', or a num"
-    ):
+    with pytest.raises(ValueError, match=f"client is '{client}', but the address of a scheduler is expected"):
         sweep.run(client, progress=False)
 
 
