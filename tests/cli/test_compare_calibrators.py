@@ -153,6 +153,8 @@ note        isotonic costs sharpness: without its calibration part the Brier
 
 Column change log, column p log, column log loss and how this was computed:
 --verbose
+
+Apply it: calibstat calibrate FILE ... --calibrator isotonic --out NEW_FILE
 """
 SCREEN_120 = """\
 Use isotonic: calibration error of P(yes) 0.004 (0.000 to 0.057) instead of 0.102 (0.064 to 0.140),
@@ -173,6 +175,8 @@ note        isotonic costs sharpness: without its calibration part the Brier sco
             tested on 2000 rows, fitted on 2000 others
 
 How this was computed: --verbose
+
+Apply it: calibstat calibrate FILE ... --calibrator isotonic --out NEW_FILE
 """
 SCREEN_KEEP = """\
 Keep the model's own probabilities: none of 5 calibrators is shown to be better
