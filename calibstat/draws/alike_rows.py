@@ -7,7 +7,7 @@ often, these sums are normal together; other labels are drawn, of each row, or h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, final
 
@@ -16,13 +16,14 @@ import numpy as np
 from calibstat._dataclass import dataclass
 from calibstat._lazy import sparse
 from calibstat.binnings.base import Cells
-from calibstat.data.arrays import Array, Bools, Floats, Ints, numbered_codes
+from calibstat.data.arrays import ROWS_IN_CACHE, Array, Bools, Floats, Ints, numbered_codes
 from calibstat.data.rounding import ROUNDING, above_rounding
+from calibstat.draws.group_sums import Draw
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.moments import add_up_columns, numbers_for_cells
 from calibstat.draws.whole_cells import has_few_rows, sums_suffice
 from calibstat.estimators.base import Evaluator
-from calibstat.estimators.tally import Tally, TallyPlan
+from calibstat.estimators.tally import Tally, TallyPlan, count_codes
 
 # Steps of a mean chance, in units of its standard deviation, that rows of a group share; labels of one chance for a
 # group then vary by a share of 2e-4 more than those of the chances of the rows. Where models read different outcomes
@@ -35,6 +36,8 @@ _GROUPS, _GROUPS_FOR_A_ROW = 2**14, 1 / 16
 # Sums over rows of which every outcome is expected so often are drawn from the normal law; the smaller number is for
 # models that read different outcomes, where such rows are a small part of those of a cell.
 _MANY, _MANY_APART = 200, 20
+# Up to so many sums have one root of their covariance; of more, those of the same cells have one each.
+_SUMS_AT_ONCE = 256
 
 
 @final
@@ -74,20 +77,20 @@ class AlikeRows:
             chances, reads = [[each] for each in events], np.tile([0.0, 1.0], (len(events), 1))
         else:
             chances = [list(each.T[1:]) for each in announced]
-        group = _groups(known, chances) if together else np.arange(len(outcomes))
-        size = int(group.max()) + 1
-        some = np.empty(size, dtype=np.intp)  # a row of each group
-        some[group] = np.arange(len(group))
-        rows = np.bincount(group).astype(float)
-        happened = np.bincount(group * reads.shape[1] + outcomes, minlength=size * reads.shape[1])
-        means = [np.stack([np.bincount(group, each) / rows for each in model], axis=1) for model in chances]
+        group, homes = _groups(known, chances) if together else _alone(known)
+        happened = count_codes(group, outcomes[None], len(homes[0]), reads.shape[1])[0]
+        rows = happened.sum(axis=1)
         mean, covariance = _moments(group, rows, events)
+        if announced is None:
+            means = list(mean.T[..., None])
+        else:
+            means = [np.stack([np.bincount(group, each) / rows for each in model], axis=1) for model in chances]
         return cls(
             known,
             rows,
-            happened.reshape(size, -1).astype(float),
+            happened,
             reads,
-            tuple(plan.cells.index[some] for plan in known),
+            homes,
             [np.hstack([1 - each.sum(axis=1, keepdims=True), each]) for each in means],
             mean,
             covariance,
@@ -98,13 +101,8 @@ class AlikeRows:
         """Whether each row is a group."""
         return len(self.rows) == len(self.plans[0].cells.index)
 
-    @property
-    def numbers(self) -> int:
-        """How many numbers a replicate takes."""
-        return len(self.rows) if self.one_by_one else numbers_for_cells(len(self.rows))
-
-    def draw(self, chances: Floats) -> Callable[[np.random.Generator, int, int], Floats]:
-        """Return a function that draws labels of chances (G, J), and adds them up in the cells of all models (R, C)."""
+    def draw(self, chances: Floats) -> tuple[Draw, int]:
+        """Return what draws labels of chances (G, J), added up in the cells of all models (R, C); and its numbers."""
         if self.one_by_one:
             law = LabelLaw(chances)
 
@@ -114,7 +112,7 @@ class AlikeRows:
                     sum(term @ (drawn if law.binary else read.take(drawn)) for read, term in self._terms)
                 )
 
-            return labels
+            return labels, len(self.rows)
         many = self._many(chances)
         few, members, root = np.flatnonzero(~many), self.rows.astype(np.intp), self._root(chances, many)
         mean = sum(term @ (many * self.rows * (chances @ read)) for read, term in self._terms)
@@ -122,12 +120,11 @@ class AlikeRows:
 
         def counts(stream: np.random.Generator, size: int, kept: int) -> Floats:
             found = mean[:, None] + root @ stream.standard_normal((size, root.shape[1]))[:kept].T
-            if len(few):
-                drawn = np.array([stream.multinomial(members[g], chances[g], size)[:kept] for g in few])
-                found += sum(term @ (drawn @ read) for read, term in terms)
+            drawn = stream.multinomial(members[few, None], chances[few, None], (len(few), size))[:, :kept]
+            found += sum(term @ (drawn @ read) for read, term in terms)
             return _transposed(found)
 
-        return counts
+        return counts, numbers_for_cells(root.shape[1] + len(few))
 
     def tally(self, drawn: Floats, model: int) -> Tally:
         """Return what is drawn (R, C) as one of the models sees it."""
@@ -187,7 +184,7 @@ class AlikeRows:
         return list(found.values())
 
     def _root(self, chances: Floats, many: Bools) -> Any:
-        """Return a root (C, k), sparse, of the covariance of what is normal: of all sums in some groups, `many`.
+        """Return a root (C, k) of the covariance of what is normal: of all sums in some groups, `many`.
 
         In others it is that of sums of predictions, given how many labels of each outcome there are: these are any rows
         of the group (a simple random sample), and their covariance is taken at the mean number of labels.
@@ -199,29 +196,43 @@ class AlikeRows:
         line = np.stack([np.ones((n, m)), self.mean], axis=-1) * many[:, None, None]
         found = labels[:, :, None, :, None] * line[:, :, :, None, None] * line[:, None, None]
         found[:, :, 1, :, 1] += labels * self.covariance
-        values, vectors = np.linalg.eigh(np.add.reduceat(found.reshape(n, 2 * m, 2 * m), self._units))
+        units, places = np.add.reduceat(found.reshape(n, 2 * m, 2 * m), self._units), self._places[self._units]
+        size = self._starts[-1]
+        if size <= _SUMS_AT_ONCE:
+            whole = np.zeros((size, size))
+            np.add.at(whole, (places[:, :, None], places[:, None]), units)
+            values, vectors = np.linalg.eigh(whole)
+            return vectors * np.sqrt(np.maximum(values, 0.0))
+        values, vectors = np.linalg.eigh(units)
         unit, number = np.nonzero(values > ROUNDING * values[:, -1:])  # others are zero but for rounding
         each = vectors[unit, :, number] * np.sqrt(values[unit, number])[:, None]
         columns = np.repeat(np.arange(len(unit)), 2 * m)
-        places = self._places[self._units[unit]]
-        return sparse.csr_array((each.ravel(), (places.ravel(), columns)), (self._starts[-1], len(unit)))
+        return sparse.csr_array((each.ravel(), (places[unit].ravel(), columns)), (size, len(unit)))
 
 
-def _groups(plans: Sequence[TallyPlan], chances: Sequence[Sequence[Floats]]) -> Ints:
-    """Return the group of each row (n,): those of the same cells of all models, and steps of their mean chances."""
-    n = len(chances[0][0])
+def _groups(plans: Sequence[TallyPlan], chances: Sequence[Sequence[Floats]]) -> tuple[Ints, tuple[Ints, ...]]:
+    """Return the group of each row (n,), and the cells of the groups (G,): in the same cells, and steps of chances."""
+    n, table = len(chances[0][0]), _steps(_ALIKE if len(chances[0]) == 1 else _ALIKE_APART)
     if has_few_rows(plans[0].predictions):
-        return np.arange(n)
-    table, step = _steps(_ALIKE if len(chances[0]) == 1 else _ALIKE_APART), np.zeros(n, dtype=np.intp)
-    for same in zip(*chances, strict=True):
-        mean = np.clip(sum(same[1:], same[0]) / len(same), 0, 1)
-        step = step * (table[-1] + 2) + table[(mean * _TABLE).astype(np.intp)] + (mean > 0)
-    found, step = numbered_codes(step)
-    cell = np.zeros(n, dtype=np.intp)
-    for plan in plans:
-        cell = cell * plan.cells.size + plan.cells.index
-    found, group = numbered_codes(cell * len(found) + step)
-    return group if len(found) <= min(_GROUPS, _GROUPS_FOR_A_ROW * n) else np.arange(n)
+        return _alone(plans)
+    code, n_steps = np.zeros(n, dtype=np.intp), int(table[-1]) + 2  # a mean of zero has a step of its own
+    for start in range(0, n, ROWS_IN_CACHE):
+        rows = slice(start, start + ROWS_IN_CACHE)
+        for plan in plans:
+            code[rows] = code[rows] * plan.cells.size + plan.cells.index[rows]
+        for same in zip(*chances, strict=True):
+            mean = np.clip(sum((each[rows] for each in same[1:]), same[0][rows]) / len(same), 0, 1)
+            code[rows] = code[rows] * n_steps + table[(mean * _TABLE).astype(np.intp)] + (mean > 0)
+    found, group = numbered_codes(code)
+    if len(found) > min(_GROUPS, _GROUPS_FOR_A_ROW * n):
+        return _alone(plans)
+    return group, np.unravel_index(found // n_steps ** len(chances[0]), [plan.cells.size for plan in plans])
+
+
+def _alone(plans: Sequence[TallyPlan]) -> tuple[Ints, tuple[Ints, ...]]:
+    """Return each row as a group, and the cells of rows."""
+    cells = tuple(plan.cells.index for plan in plans)
+    return np.arange(len(cells[0])), cells
 
 
 def _steps(n_steps: int) -> Ints:

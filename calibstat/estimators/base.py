@@ -65,15 +65,34 @@ class Expansion:
     independent rows the variance of the value is about the sum of squared influences; these sum to zero if a common
     factor of the weights changes nothing. The slope (n, c) is the derivative with respect to the chance of each row's
     outcome: of the event for two classes (c = 1), otherwise of each class. Where all outcomes are alike the influences
-    show no noise, and the slope says how much there may be; it is None behind a lens. If the value is a sum over pairs
-    of rows, `degenerate` is the part that pairs add: its variance remains where all influences vanish, as for a squared
-    error under calibration.
+    show no noise, and the slope says how much there may be; it is None behind a lens. Both are computed when they are
+    asked for, by `of_rows`. If the value is a sum over pairs of rows, `degenerate` is the part that pairs add: its
+    variance remains where all influences vanish, as for a squared error under calibration.
     """
 
     value: float
-    influence: Floats
-    slope: Floats | None = None
+    of_rows: Callable[[], tuple[Floats, Floats | None]]
     degenerate: PairsInCells | None = None
+    variance: float | None = None  # of the first-order part, where sums over cells tell it
+
+    @classmethod
+    def known(cls, value: float, influence: Floats, slope: Floats | None = None) -> Expansion:
+        """Make one whose influences and slopes are computed already."""
+        return cls(value, lambda: (influence, slope))
+
+    @cached_property
+    def _rows(self) -> tuple[Floats, Floats | None]:
+        return self.of_rows()
+
+    @property
+    def influence(self) -> Floats:
+        """(n,) the first-order contribution of each row."""
+        return self._rows[0]
+
+    @property
+    def slope(self) -> Floats | None:
+        """(n, c) how the value moves with the chance of each row's outcome."""
+        return self._rows[1]
 
     @classmethod
     def of_mean(cls, value: Floats, numbers: Floats, masses: Floats, table: Floats) -> Expansion:
@@ -81,27 +100,26 @@ class Expansion:
         mean, share = float(value), masses / masses.sum()
         with np.errstate(invalid="ignore"):  # an infinite number has no finite influence
             slope = table[:, 1:] - table[:, :1] if table.shape[1] == 2 else table
-            return cls(mean, share * (numbers - mean), share[:, None] * slope)
+            return cls.known(mean, share * (numbers - mean), share[:, None] * slope)
 
     def root(self) -> Expansion:
         """Expand the root of the value; at zero the root has no first-order part."""
         value = math.sqrt(max(self.value, 0.0))
         rate = 1 / (2 * value) if value > 0 else 0.0
-        return Expansion(value, rate * self.influence, None if self.slope is None else rate * self.slope)
+        return Expansion.known(value, rate * self.influence, None if self.slope is None else rate * self.slope)
 
     @property
     def linear(self) -> float:
         """Return the variance of the first-order part."""
-        return float((self.influence**2).sum())
+        return float(self.influence @ self.influence) if self.variance is None else self.variance
 
     def behind(self, view: View, n_rows: int) -> Expansion:
         """Return the expansion for the rows before a lens; rows that the lens leaves out have no influence."""
         if view.rows is None:
             return self
-        influence = np.zeros(n_rows)
-        influence[view.rows] = self.influence
         pairs = None if self.degenerate is None else self.degenerate.among(view.rows, n_rows)
-        return Expansion(self.value, influence, degenerate=pairs)
+        influence = placed(self.influence, view.rows, n_rows)
+        return Expansion(self.value, lambda: (influence, None), pairs, self.variance)
 
 
 @final
@@ -109,12 +127,25 @@ class Expansion:
 class PairsInCells:
     """A sum over pairs of different rows of a common cell, in which the pair i, j adds <v_i, v_j>.
 
-    Each row has its cell (n,), its weight (n,), and v (n, c): weighted residuals, of mean zero in each cell.
+    Each row has its cell (n,), its weight (n,) if there are any, and v (n, c): how far its residual is from the mean of
+    its cell, times how much it counts. That is `rate` (L,) for a row of its cell of weight one.
     """
 
     index: Ints
-    scale: Floats
-    vectors: Floats
+    rate: Floats
+    weights: Floats | None
+    residual: Callable[[], Floats]
+
+    @cached_property
+    def scale(self) -> Floats:
+        """(n,) how much each row counts."""
+        scale: Floats = np.take(self.rate, self.index)
+        return scale if self.weights is None else self.weights * scale
+
+    @cached_property
+    def vectors(self) -> Floats:
+        """(n, c) weighted residuals, of mean zero in each cell."""
+        return self.residual() * self.scale[:, None]
 
     @property
     def variance(self) -> float:
@@ -133,10 +164,16 @@ class PairsInCells:
 
     def among(self, rows: Ints, n_rows: int) -> PairsInCells:
         """Return the same sum over `n_rows` rows, of which these are `rows`."""
-        index, scale = np.zeros(n_rows, dtype=np.intp), np.zeros(n_rows)
-        vectors = np.zeros((n_rows, self.vectors.shape[1]))
-        index[rows], scale[rows], vectors[rows] = self.index, self.scale, self.vectors
-        return PairsInCells(index, scale, vectors)
+        weights = np.ones(len(rows)) if self.weights is None else self.weights
+        index, weights = placed(self.index, rows, n_rows), placed(weights, rows, n_rows)
+        return PairsInCells(index, self.rate, weights, lambda: placed(self.residual(), rows, n_rows))
+
+
+def placed(values: Array, rows: Ints, n_rows: int) -> Array:
+    """Put values (m, ...) at these rows of `n_rows`; others are zero."""
+    found = np.zeros((n_rows, *values.shape[1:]), values.dtype)
+    found[rows] = values
+    return found
 
 
 @final

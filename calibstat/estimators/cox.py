@@ -235,14 +235,14 @@ class _CoxEvaluator(Evaluator):
         values, none, alone = self(outcomes), np.full(len(self.logits), np.nan), self.estimator.statistic != "slope"
         value = float(self.estimator.headline(values))
         if not np.isfinite(value):
-            return Expansion(np.nan, none, none[:, None])
+            return Expansion.known(np.nan, none, none[:, None])
         masses = all_weights(self.predictions, None)
         design = np.stack([np.ones(len(self.logits)), self.logits])
         chances = expit(value + self.logits if alone else values[2] + values[4] * self.logits)
         design = design[:1] if alone else design
         information = (design * masses * chances * (1 - chances)) @ design.T
         toward = np.linalg.pinv(information, hermitian=True)[-1] @ design
-        return Expansion(value, masses * (happened(outcomes) - chances) * toward, (masses * toward)[:, None])
+        return Expansion.known(value, masses * (happened(outcomes) - chances) * toward, (masses * toward)[:, None])
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         event = happened(outcomes)
@@ -392,7 +392,7 @@ class _RatioEvaluator(Evaluator):
         masses, value = all_weights(self.predictions, None), float(self(outcomes)[0])
         expected = float((masses * self.predictions.event).sum())
         share = masses / (expected or np.nan)
-        return Expansion(value, share * (happened(outcomes) - value * self.predictions.event), share[:, None])
+        return Expansion.known(value, share * (happened(outcomes) - value * self.predictions.event), share[:, None])
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         event = happened(outcomes)

@@ -169,7 +169,7 @@ class _TauEvaluator(Evaluator):
         influence = share * (np.where(event == 1, as_event, as_other) - 2 * (value - constant))
         if not above_rounding(np.abs(influence), share).any():  # no pair in the wrong order: rows show no noise
             influence = np.full(len(influence), np.nan)
-        return Expansion(value, influence, (share * (as_event - as_other))[:, None])
+        return Expansion.known(value, influence, (share * (as_event - as_other))[:, None])
 
     def _of_rows(self, labels: Array) -> Floats:
         """Count pairs of labels (..., n) without weights, (..., 3), by the ranks of the events."""

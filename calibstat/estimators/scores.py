@@ -329,7 +329,7 @@ class _AreaEvaluator(Evaluator):
         """Expand by the share of rows of the other class that each row outranks (DeLong et al. 1988)."""
         event, mass, value = happened(outcomes), all_weights(self.predictions, None), float(self(outcomes))
         if np.isnan(value):
-            return Expansion(value, np.full(len(event), np.nan), np.full((len(event), 1), np.nan))
+            return Expansion.known(value, np.full(len(event), np.nan), np.full((len(event), 1), np.nan))
         block = np.empty(len(event), dtype=np.intp)
         block[self.order] = np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=len(event)))
         events, others = (self._in_blocks(each) for each in (event * mass, (1 - event) * mass))
@@ -337,7 +337,7 @@ class _AreaEvaluator(Evaluator):
         above = (np.cumsum(events[::-1])[::-1] - events / 2) / events.sum()
         as_event, as_other = (below[block] - value) / events.sum(), (above[block] - value) / others.sum()
         placed = np.where(event == 1, as_event, as_other)
-        return Expansion(value, mass * placed, (mass * (as_event - as_other))[:, None])
+        return Expansion.known(value, mass * placed, (mass * (as_event - as_other))[:, None])
 
     def _in_blocks(self, values: Floats) -> Floats:
         return np.add.reduceat(np.take(values, self.order, axis=-1), self.starts, axis=-1)

@@ -419,17 +419,27 @@ def _expanded(
     tally = plan(outcomes)
     value, total = float(functional(tally)), float(tally.weight.sum())
     mean = ratio(tally.residual, tally.weight[:, None])
-    masses: Floats | float = 1.0 if weights is None else weights
-    each: Floats | float = 1.0 if weights is None else weights[:, None]
-    residual = predictions.happened(outcomes) - predictions.components
-    # what a cell adds to its rows is computed once for the cell
-    slope = np.take(2 / total * np.broadcast_to(kept, tally.weight.shape)[:, None] * mean, index, axis=0)
-    level = (np.broadcast_to(kept, tally.weight.shape) * (mean**2).sum(axis=1) + value) / total
-    influence = masses * (over_components(slope * residual) - np.take(level, index))
-    scale = masses * np.take(1 / np.sqrt(np.where(fewer > 0, fewer, 1.0) * total), index)
-    residual -= np.take(mean, index, axis=0)
-    residual *= scale[:, None]
-    return Expansion(value, influence, each * slope, PairsInCells(index, scale, residual))
+    share = np.broadcast_to(kept, tally.weight.shape)
+    pull = 2 / total * share[:, None] * mean
+    level = (share * (mean**2).sum(axis=1) + value) / total
+    rate = 1 / np.sqrt(np.where(fewer > 0, fewer, 1.0) * total)
+
+    def residual() -> Floats:
+        found = predictions.happened(outcomes)
+        found -= predictions.components
+        return found
+
+    def rows() -> tuple[Floats, Floats]:
+        slope = np.take(pull, index, axis=0)
+        influence = over_components(slope * residual()) - np.take(level, index)
+        return (influence, slope) if weights is None else (weights * influence, weights[:, None] * slope)
+
+    variance = None
+    if weights is None and tally.square.size and pull.shape[1] == 1:
+        both = pull[:, 0] * (pull[:, 0] * tally.square - 2 * level * tally.residual[:, 0])
+        variance = float((both + level**2 * tally.weight).sum())
+    pairs = PairsInCells(index, rate, weights, lambda: residual() - np.take(mean, index, axis=0))
+    return Expansion(value, rows, pairs, variance)
 
 
 def _pair_weight(tally: Tally) -> Floats:

@@ -412,15 +412,15 @@ class _BinnedEvaluator(Evaluator):
 
     @cached_property
     def capabilities(self) -> Capabilities:
-        functional = self.estimator.functional
+        plan, functional = self.plan, self.estimator.functional  # what holds no evaluator is freed with it
         return Capabilities(
-            tally=self.plan,
-            from_tally=lambda outcome: functional(self.plan.complete(outcome)),
+            tally=plan,
+            from_tally=lambda outcome: functional(plan.complete(outcome)),
             from_tallies=functional,
-            terms=self.estimator.cellwise(self.plan),
-            signed=lambda outcomes, signs: functional(self.plan.signed(outcomes, signs)),
-            expansion=self.estimator.expansion(self.plan),
-            fewest=self.plan.fewest,
+            terms=self.estimator.cellwise(plan),
+            signed=lambda outcomes, signs: functional(plan.signed(outcomes, signs)),
+            expansion=self.estimator.expansion(plan),
+            fewest=plan.fewest,
         )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypeGuard, final
 
 import numpy as np
@@ -18,7 +20,7 @@ from calibstat.draws.alike_rows import AlikeRows
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import replicate
 from calibstat.draws.whole_cells import redraw_squares
-from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights
+from calibstat.estimators.base import Estimator, Evaluator, Headline
 from calibstat.estimators.tally import Tally, over_components
 from calibstat.inference.arguments import behind, check_sample, look_through, with_counts
 from calibstat.inference.differences import (
@@ -30,10 +32,10 @@ from calibstat.inference.differences import (
     kept_rows,
     merging_note,
     midway_variance,
+    prepared,
     same_labels,
     same_rows,
     unseen_rows_variance,
-    with_large_cells,
     wrapped_pvalue,
 )
 from calibstat.inference.equal_errors import Common, Difference, Erring, Rows, means_of_cells
@@ -145,14 +147,13 @@ def comparison_test(
     estimator = comparable(behind(lens, estimator))
     check_sample(a)
     check_sample(b)
-    estimator, _ = with_large_cells(estimator, (a, b))
     looked = look_through(a, estimator), look_through(b, estimator)
     seen = looked[0][1], looked[1][1]
     same_labels(a, b)
     if paired:
         same_rows(a, b, estimator, "use paired=False")
     generator = as_generator(rng)
-    evaluators = [Headline(estimator.core).prepare(each.predictions) for each in seen]
+    estimator, evaluators = prepared(estimator, seen)
     first, second = (expanded(estimator, *each) for each in zip(seen, evaluators, strict=True))
     values = first, second
     own, gains, rows = None, None, None
@@ -164,7 +165,7 @@ def comparison_test(
         own = laws[0][0].pvalue(first.value), laws[1][0].pvalue(second.value)
         common = Common.of((a, b), estimator.lens) if paired else None
         rows = both_rows(values, seen, evaluators, paired, common)
-        gains = recalibration_difference(rows, seen, lines, laws, paired, generator)
+        gains = recalibration_difference(rows, seen, evaluators, lines, laws, paired, generator)
     return _compared(
         estimator,
         values,
@@ -175,7 +176,8 @@ def comparison_test(
         recalibration_difference=gains,
         score_difference=score_difference(a, b, estimator, paired) if own else None,
         questions=tuple(
-            with_counts(*each, evaluator.capabilities) for each, evaluator in zip(looked, evaluators, strict=True)
+            with_counts(replace(asked, estimator=estimator), each, evaluator.capabilities)
+            for (asked, each), evaluator in zip(looked, evaluators, strict=True)
         ),
         paired=paired,
         names=names,
@@ -252,7 +254,7 @@ def _compared(
             for k, (reach, sign) in enumerate(zip(reaches, (-1, 1), strict=True))
         )
         ends = difference - low, difference + high
-    smallest, largest = estimator.value_range(max(2, values[0].happened.shape[1]))
+    smallest, largest = estimator.value_range(values[0].seen.predictions.n_classes)
     width = largest - smallest
     return ComparisonTest(
         difference=difference,
@@ -300,9 +302,7 @@ def erring(value: Expanded, rows: Rows, evaluator: Evaluator) -> Erring:
     """
     pairs, columns = value.expansion.degenerate, value.prediction.shape[1]
     assert pairs is not None
-    scale = pairs.scale
-    if rows.alike is not None:  # it is the same in all rows of a cell
-        scale = (np.bincount(pairs.index, scale) / np.maximum(np.bincount(pairs.index), 1))[rows.cells]
+    scale = pairs.scale if rows.alike is None else pairs.rate[rows.cells]
 
     def truth(chances: Floats) -> float:
         moved = scale[:, None] * rows.own(chances - rows.announced)[:, -columns:]
@@ -416,8 +416,8 @@ def own_nulls(
     drawn = redraw_squares(evaluator, n_resamples, rng, of_tally)
     alone = None if drawn is not None else AlikeRows.of([evaluator], seen.outcomes, together=False)
     if alone is not None:
-        each = alone.draw(alone.announced[0])
-        drawn = replicate(lambda sums: of_tally(alone.tally(sums, 0)), each, n_resamples, alone.numbers, rng)
+        draw, numbers = alone.draw(alone.announced[0])
+        drawn = replicate(lambda sums: of_tally(alone.tally(sums, 0)), draw, n_resamples, numbers, rng)
     elif drawn is None:
         labels = LabelLaw(seen.predictions.chances).draw
         drawn = replicate(of_labels, labels, n_resamples, len(seen), rng, able.batch_size)
@@ -686,17 +686,14 @@ def score_difference(a: Sample, b: Sample, estimator: Estimator, paired: bool) -
     first, second = (_Scored.of(each, estimator) for each in (a, b))
     difference = first.mean - second.mean
     if paired:
-        error, freedom = error_of_rows(
-            first.share * (first.score - second.score - difference), first.share, np.zeros(len(first.share))
-        )
+        influence = first.share * (first.score - second.score - difference)
+        error, freedom = error_of_rows(influence, first.weights)
         if first.others < FEW_OTHERS:
             slope = first.slope - second.slope
             midway = midway_variance(first.share, slope, first.prediction, second.prediction)
             error = max(error, float(np.sqrt(midway)))
     else:
-        error, freedom = apart(
-            *((each.influence, each.share, np.zeros(len(each.share)), each.unseen) for each in (first, second))
-        )
+        error, freedom = apart(*((each.influence, each.weights, None, each.unseen) for each in (first, second)))
     return ScoreDifference(difference, error, normal_pvalue(difference, error, max(first.mean, second.mean), freedom))
 
 
@@ -709,28 +706,36 @@ class _Scored:
     """
 
     score: Floats
-    share: Floats
+    weights: Floats | None
     prediction: Floats
     others: int
 
     @classmethod
     def of(cls, sample: Sample, estimator: Estimator) -> _Scored:
         rows = kept_rows(sample, estimator)
-        seen = sample if len(rows) == len(sample) else sample.take(rows)
-        components, weights = seen.predictions.components, all_weights(seen.predictions, None)
-        apart = seen.predictions.happened(seen.outcomes) - components
-        score = over_components(np.square(apart, out=apart))
-        counts = np.bincount(seen.outcomes if seen.predictions.weights is None else seen.outcomes[weights > 0])
-        return cls(score, weights / weights.sum(), components, int(counts.sum() - counts.max()))
+        seen = sample if rows is None else sample.take(rows)
+        components, weights = seen.predictions.components, seen.predictions.weights
+        happened = seen.predictions.happened(seen.outcomes)
+        counted = happened if weights is None else happened[weights > 0]
+        counts = counted.sum(axis=0)
+        commonest = max(counts.max(), len(counted) - counts.sum())  # of two classes the event alone has a column
+        happened -= components
+        score = over_components(np.square(happened, out=happened))
+        return cls(score, weights, components, int(len(counted) - commonest))
+
+    @property
+    def share(self) -> Floats | float:
+        """(n,) the share of each row in the weight, or the same of all rows."""
+        return 1 / len(self.score) if self.weights is None else self.weights / self.weights.sum()
 
     @property
     def slope(self) -> Floats:
         """(n, c) what one more outcome of a class adds to the score of its row: of the event, of two classes."""
         return 1 - 2 * self.prediction
 
-    @property
+    @cached_property
     def mean(self) -> float:
-        return float(self.share @ self.score)
+        return float(self.score.mean() if self.weights is None else self.share @ self.score)
 
     @property
     def influence(self) -> Floats:
@@ -739,7 +744,7 @@ class _Scored:
     @property
     def unseen(self) -> float:
         """The variance of the mean that equal outcomes may hide."""
-        return unseen_rows_variance(self.share, self.slope, self.others == 0)
+        return unseen_rows_variance(np.broadcast_to(self.share, len(self.score)), self.slope, self.others == 0)
 
 
 class RecalibrationDifference(NamedTuple):
@@ -760,6 +765,7 @@ class RecalibrationDifference(NamedTuple):
 def recalibration_difference(
     rows: tuple[Rows, Rows],
     seen: tuple[Sample, Sample],
+    evaluators: Sequence[Evaluator],
     lines: Sequence[_Line | None],
     laws: Sequence[Sequence[EmpiricalNull]],
     paired: bool,
@@ -774,7 +780,7 @@ def recalibration_difference(
     if len(known) < 2:
         return None
     first, second = (_gaining(*each) for each in zip(known, rows, strict=True))
-    gains = [float(line.gain(each.outcomes)) for line, each in zip(known, seen, strict=True)]
+    gains = [float(line.gain_of(*each)) for line, each in zip(known, zip(seen, evaluators, strict=True), strict=True)]
     difference = gains[0] - gains[1]
     noise = Difference((first, second), paired).noise(len(laws[0][1].samples), rng)
     single = pvalue_of_difference(difference, noise, max(gains), paired)
@@ -801,7 +807,8 @@ class _Line:
         event, weights = np.ascontiguousarray(predictions.event), predictions.weights
         share = None if weights is None else weights / weights.sum()
         mean = float(event.mean() if share is None else share @ event)
-        variance = float(event.var() if share is None else share @ (event - mean) ** 2)
+        apart = event - mean
+        variance = float(apart @ apart / len(event) if share is None else share @ apart**2)
         return cls(event, share, mean, variance if variance > SAME**2 else np.inf, float(event @ event))
 
     def gain(self, labels: Array) -> Floats:
@@ -809,6 +816,13 @@ class _Line:
         share = np.full(len(self.event), 1 / len(self.event)) if self.share is None else self.share
         residual = labels - self.event
         return self.of_means(residual @ share, residual @ (share * (self.event - self.mean)))
+
+    def gain_of(self, seen: Sample, evaluator: Evaluator) -> Floats:
+        """Return the gain at the labels of a sample, of the sums of its cells where these are known."""
+        plan = evaluator.capabilities.tally
+        if self.share is None and plan is not None and "square" in plan.needs:
+            return self.gain_of_tally(plan(seen.outcomes))
+        return self.gain(seen.outcomes)
 
     def gain_of_tally(self, tally: Tally) -> Floats:
         """Return the gain at events and squared residuals of cells (R, L), of rows that have no weights."""

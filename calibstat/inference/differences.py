@@ -27,8 +27,8 @@ from calibstat.data.arrays import Array, Floats, Ints, effective_number, effecti
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import clusters
-from calibstat.estimators.base import Estimator, Expansion, Headline, all_weights
-from calibstat.estimators.tally import ratio
+from calibstat.estimators.base import Estimator, Evaluator, Expansion, Headline, all_weights
+from calibstat.estimators.tally import TallyPlan, ratio
 from calibstat.inference.intervals import NoInterval, NormalInterval, cluster_error, student_quantile
 from calibstat.nulls.multiplier import join
 
@@ -49,11 +49,7 @@ class Expanded:
     """
 
     expansion: Expansion
-    slope: Floats
-    index: Ints
-    weights: Floats
-    happened: Floats
-    prediction: Floats
+    seen: Sample
 
     @classmethod
     def of(cls, core: Estimator, seen: Sample, found: Expansion | None = None) -> Expanded:
@@ -61,17 +57,15 @@ class Expanded:
         if found is None:
             expand = Headline(core).prepare(seen.predictions).capabilities.expansion
             found = None if expand is None else expand(seen.outcomes)
-        if found is None or found.slope is None:
+        if found is None or (found.degenerate is None and found.slope is None):
             raise NoInterval(
                 f"{as_asked(core)!r} has no expansion in the influence of rows; use DebiasedL2(EqualMass(15))"
             )
-        if not (np.isfinite(found.value) and np.isfinite(found.influence).all()):
+        if not (np.isfinite(found.value) and np.isfinite(found.linear)):
             raise NoInterval(
                 f"{as_asked(core)!r} is {found.value:g} on this sample, and its rows show no noise to measure"
             )
-        prediction, happened = seen.predictions.components, seen.predictions.happened(seen.outcomes)
-        index = _best(found.slope) if found.degenerate is None else found.degenerate.index
-        made = cls(found, found.slope, index, all_weights(seen.predictions, None), happened, prediction)
+        made = cls(found, seen)
         if made.squared:
             made._refuse_small_cells(core, seen)
         return made
@@ -91,6 +85,34 @@ class Expanded:
                 f"{as_asked(core)!r}: {found} of {len(seen)}, too few for its variance (at least {MINIMUM_ROWS}): "
                 f"{advice}"
             )
+
+    @property
+    def slope(self) -> Floats:
+        """(n, c) how the value moves with the chance of each row's outcome."""
+        slope = self.expansion.slope
+        assert slope is not None  # or it would have been refused
+        return slope
+
+    @cached_property
+    def index(self) -> Ints:
+        """(n,) the cells in which outcomes are compared."""
+        pairs = self.expansion.degenerate
+        return _best(self.slope) if pairs is None else pairs.index
+
+    @cached_property
+    def weights(self) -> Floats:
+        """(n,) the weights of rows, or ones."""
+        return all_weights(self.seen.predictions, None)
+
+    @cached_property
+    def happened(self) -> Floats:
+        """(n, c) one in the column of what happened."""
+        return self.seen.predictions.happened(self.seen.outcomes)
+
+    @property
+    def prediction(self) -> Floats:
+        """(n, c) the predictions."""
+        return self.seen.predictions.components
 
     @property
     def value(self) -> float:
@@ -118,7 +140,7 @@ class Expanded:
     @cached_property
     def mass(self) -> Floats:
         """(L,) sum of weights of each cell."""
-        return self._sums(self.weights)
+        return self._sums(self.seen.predictions.weights)
 
     @cached_property
     def share(self) -> Floats:
@@ -128,7 +150,8 @@ class Expanded:
     @cached_property
     def rows(self) -> Floats:
         """(L,) number of rows of each cell; with weights, of equally weighted ones that would be as good."""
-        return effective_number(self.mass, self._sums(self.weights**2))
+        weights = self.seen.predictions.weights
+        return self.mass if weights is None else effective_number(self.mass, self._sums(weights**2))
 
     @property
     def linear(self) -> float:
@@ -171,8 +194,8 @@ class Expanded:
         mean = (chance * slope).sum(axis=1, keepdims=True)
         return float((chance * (slope - mean) ** 2).sum())
 
-    def _sums(self, values: Floats) -> Floats:
-        """Sum over the rows of each cell."""
+    def _sums(self, values: Floats | None) -> Floats:
+        """Sum over the rows of each cell; without values, count them."""
         return np.bincount(self.index, values).astype(float)
 
 
@@ -203,23 +226,24 @@ def difference_error(first: Expanded, second: Expanded, paired: bool) -> tuple[f
     return math.hypot(error, math.sqrt(max(0.0, midway - float((influence[few] ** 2).sum())))), freedom
 
 
-def apart(*values: tuple[Floats, Floats, Array, float]) -> tuple[float, float]:
+def apart(*values: tuple[Floats, Floats | None, Array | None, float]) -> tuple[float, float]:
     """Return the standard error and the degrees of freedom of a difference of values of different rows.
 
     Each has what `error_of_rows` takes, and the variance that its rows hide.
     """
-    error, freedom = _joined([error_of_rows(*rows) for *rows, _ in values])
+    error, freedom = _joined([error_of_rows(*rows[:3]) for rows in values])
     return math.sqrt(error**2 + sum(hidden for *_, hidden in values)), freedom
 
 
-def error_of_rows(influence: Floats, weights: Floats, compared: Array) -> tuple[float, float]:
+def error_of_rows(influence: Floats, weights: Floats | None, compared: Array | None = None) -> tuple[float, float]:
     """Return the standard error of a value and its degrees of freedom, by the influence and the weights of rows (n,).
 
     A row with a weight of its own is like a cluster of one row (`cluster_error`), among those of the same number in
-    `compared` (n,), from whose mean it deviates.
+    `compared` (n,), from whose mean it deviates; without numbers, among all.
     """
-    if weights.min() == weights.max():
-        return math.sqrt(float((influence**2).sum())), np.inf
+    if weights is None or weights.min() == weights.max():
+        return math.sqrt(float(influence @ influence)), np.inf
+    compared = np.zeros(len(weights)) if compared is None else compared
     parts = [compared == number for number in np.unique(compared)]
     for rows in parts:
         _refuse_one_heavy(weights[rows], "row" if len(parts) == 1 else "row of an outcome")
@@ -304,7 +328,7 @@ def unseen_rows_variance(share: Floats, slope: Floats, uniform: bool) -> float:
     return unseen_variance(share[:, None] * slope, np.full(len(share), chance))
 
 
-def midway_variance(share: Floats, slope: Floats, first: Floats, second: Floats) -> float:
+def midway_variance(share: Floats | float, slope: Floats, first: Floats, second: Floats) -> float:
     """Return the variance of sum_i share_i <slope_i, outcome_i> for chances midway between two predictions (n, c).
 
     Of all chances, these are nearest to both predictions while both models have the same squared error in each row. So
@@ -350,23 +374,21 @@ def same_rows(a: Sample, b: Sample, estimator: Estimator, advice: str) -> None:
         found = f"the samples have {len(a)} and {counted(len(b), 'row')}"
     elif not np.array_equal(a.outcomes, b.outcomes):
         found = f"y_true differs in {np.count_nonzero(a.outcomes != b.outcomes)} of {counted(len(a), 'row')}"
-    elif not np.array_equal(kept_rows(a, estimator), kept_rows(b, estimator)):
+    elif not _same(kept_rows(a, estimator), kept_rows(b, estimator)):
         found = f"through {estimator.lens!r} different rows of the two samples are kept"
-    elif not _same_weights(a, b):
+    elif not _same(a.predictions.weights, b.predictions.weights):
         found = "their weights differ"
     else:
         return
     raise ValueError(f"a paired comparison needs the same rows in the same order, but {found}; {advice}.")
 
 
-def kept_rows(sample: Sample, estimator: Estimator) -> Ints:
-    """Return the numbers of the rows that the lens keeps."""
-    rows = estimator.lens.look(sample.predictions).rows
-    return np.arange(len(sample)) if rows is None else rows
+def kept_rows(sample: Sample, estimator: Estimator) -> Ints | None:
+    """Return the numbers of the rows that the lens keeps; None if it keeps all."""
+    return estimator.lens.look(sample.predictions).rows
 
 
-def _same_weights(a: Sample, b: Sample) -> bool:
-    first, second = a.predictions.weights, b.predictions.weights
+def _same(first: Array | None, second: Array | None) -> bool:
     if first is None or second is None:
         return first is second
     return np.array_equal(first, second)
@@ -411,10 +433,21 @@ def with_large_cells(estimator: Estimator, samples: Iterable[Sample]) -> tuple[E
     """Return the estimator and a note; cells are merged where a cell of a sample is too small for a variance."""
     core = estimator.core
     binning = core.cut_by
-    if binning is None or all(_smallest(binning, estimator, each) >= MINIMUM_ROWS for each in samples):
+    seen = (estimator.lens.look(each.predictions).predictions for each in samples)
+    if binning is None or all(_fewest(TallyPlan(each, binning.cut(each), ())) >= MINIMUM_ROWS for each in seen):
         return estimator, ""
     merged = estimator.lens | core.recut(LargeCells(binning))
     return merged, merging_note(merged)
+
+
+def prepared(estimator: Estimator, seen: Sequence[Sample]) -> tuple[Estimator, list[Evaluator]]:
+    """Prepare an estimator on what its lens shows, with merged cells where a cell is too small for a variance."""
+    evaluators = [Headline(estimator.core).prepare(each.predictions) for each in seen]
+    binning, plans = estimator.core.cut_by, [each.capabilities.tally for each in evaluators]
+    if binning is None or all(plan is None or _fewest(plan) >= MINIMUM_ROWS for plan in plans):
+        return estimator, evaluators
+    merged = estimator.lens | estimator.core.recut(LargeCells(binning))
+    return merged, [Headline(merged.core).prepare(each.predictions) for each in seen]
 
 
 def as_asked(core: Estimator) -> Estimator:
@@ -436,7 +469,9 @@ def _weight_sums(cells: Cells, predictions: Predictions) -> Floats:
     return np.stack([np.bincount(cells.index, each, minlength=cells.size) for each in (mass, mass**2)], axis=-1)
 
 
-def _smallest(binning: Binning, estimator: Estimator, sample: Sample) -> float:
-    predictions = estimator.lens.look(sample.predictions).predictions
-    rows = effective_number(*_weight_sums(binning.cut(predictions), predictions).T)
+def _fewest(plan: TallyPlan) -> float:
+    """Return the number of rows of the smallest cell, but at most as many as are enough."""
+    weights, rows = plan.predictions.weights, plan.weight
+    if weights is not None:
+        rows = effective_number(rows, np.bincount(plan.cells.index, weights**2, minlength=plan.cells.size))
     return float(rows[rows > 0].min(initial=MINIMUM_ROWS))

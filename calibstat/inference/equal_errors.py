@@ -140,7 +140,8 @@ class Rows:
         """Evaluate labels (R, n), or the sums that are drawn of groups, with chances (n, K): (R,)."""
         if self.alike is None:
             return replicate(evaluate, LabelLaw(chances).draw, n_resamples, len(chances), rng)
-        return replicate(evaluate, self.alike.draw(chances), n_resamples, self.alike.numbers, rng)
+        draw, numbers = self.alike.draw(chances)
+        return replicate(evaluate, draw, n_resamples, numbers, rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,10 +311,15 @@ def _moved(models: tuple[Erring, Erring], chances: Floats, difference: float) ->
             gaps.append(gap(_tilted(logs, steps[-1] * direction)))
         best = steps[int(np.argmin(np.abs(gaps)))]
         if gaps[-1] * gaps[0] <= 0:
-            best = optimize.brentq(lambda size, d=direction: gap(_tilted(logs, size * d)), *steps[-2:], xtol=_CLOSE)  # noqa: B023
+            best = optimize.brentq(_gap_along, *steps[-2:], (gap, logs, direction), xtol=_CLOSE)
             return _tilted(logs, best * direction)
         chances = _tilted(logs, best * direction)
     return chances
+
+
+def _gap_along(size: float, gap: Callable[[Floats], float], logs: Floats, direction: Floats) -> float:
+    """Return the gap after a move. Scipy keeps a function in a cycle, and so all that it holds, but not arguments."""
+    return gap(_tilted(logs, size * direction))
 
 
 def _apart(paths: tuple[_Path, _Path], difference: float) -> Chances:
@@ -328,7 +334,7 @@ def _apart(paths: tuple[_Path, _Path], difference: float) -> Chances:
         return paths[0].at(one), paths[1].at(other)
     one, other = (int(k) for k in np.unravel_index(int(costs.argmin()), costs.shape))
     wanted = paths[0].errors[one] - difference
-    place = optimize.brentq(lambda k: paths[1].model.truth(paths[1].at(k)) - wanted, other, other + 1, xtol=_CLOSE)
+    place = optimize.brentq(_beyond, other, other + 1, (paths[1], wanted), xtol=_CLOSE)
     return paths[0].at(one), paths[1].at(place)
 
 
@@ -365,3 +371,8 @@ class _Path:
         """Return the chances between two distances."""
         step = float(np.interp(place, np.arange(len(_DISTANCES)), _DISTANCES))
         return _tilted(self.logs, step * self.direction)
+
+
+def _beyond(place: float, path: _Path, wanted: float) -> float:
+    """Return how much larger than wanted the error is there."""
+    return path.model.truth(path.at(place)) - wanted
