@@ -18,7 +18,7 @@ from calibstat.auditing.groups import Group, rows_by_code
 from calibstat.binnings.base import first_of_ties
 from calibstat.data.arrays import Floats, Ints, Variable, effective_number
 from calibstat.data.sample import Predictions, Sample
-from calibstat.draws.group_sums import ENOUGH, Draw, Layout, Partition, label_sums, sign_sums
+from calibstat.draws.group_sums import ENOUGH, Draw, Layout, label_sums, sign_sums
 from calibstat.draws.streams import replicate
 from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights
 from calibstat.inference.finite import FEWEST_ROWS, ORDERS, Groups, Pieces, hides_noise, orders, stretches
@@ -35,6 +35,8 @@ _STEPS, _SUMS, _MOST = (32, 48), 4096, 512
 _NUMBERS = 1024
 # At least so many replicates are evaluated at once: with fewer, the calls for each group cost more than the sums.
 _AT_ONCE = 256
+# As many of hidden noise, which is that of one group.
+_TOGETHER = 1024
 # So many standard deviations of a step are missed of each extreme of a walk that is read at the ends of steps:
 # -zeta(1/2) over the root of 2 pi (Siegmund 1985).
 _MISSED = 0.5826
@@ -58,7 +60,7 @@ def in_order(groups: Sequence[Group], layout: Layout, seen: Sample) -> tuple[lis
     predictions, order = seen.predictions, seen.predictions.order
     kept = {name: variable for name, variable in predictions.variables.items() if name in predictions.given}
     placed = Sample.of(replace(predictions, variables=kept).take(order), seen.outcomes[order])
-    parts = [Partition(each.codes[order], each.size) for each in layout.partitions]
+    parts = layout.taken(order)
     rows = (own for each in parts for own in rows_by_code(each.codes, each.size + 1)[: each.size])
     return [replace(group, rows=own) for group, own in zip(groups, rows, strict=True)], Layout(parts), placed
 
@@ -146,7 +148,7 @@ class PooledGroups:
 
         numbers = max(len(pieces.rows), _NUMBERS)  # blocks are drawn whole: not many more replicates than are kept
         return [
-            replicate(evaluate, pieces.near_normal(chances[:, 1]), n_resamples, numbers, rng)
+            replicate(evaluate, pieces.near_normal(chances[:, 1]), n_resamples, numbers, rng, _TOGETHER)
             for chances in groups.possible(groups.hidden, spent)
         ]
 

@@ -62,12 +62,22 @@ class Layout:
         self.keys = [(np.zeros(len(self.keys[0]), dtype=np.intp) if step is None else step), *self.keys]
         shape = [n_steps, *(size + 1 for size in sizes)]
         if np.prod(shape, dtype=float) <= len(self.keys[0]):
-            found, self.unit = numbered_codes(np.ravel_multi_index(self.keys, shape))
+            unit = self.keys[0]
+            for codes, size in zip(self.keys[1:], shape[1:], strict=True):
+                unit = unit * size + codes
+            found, self.unit = numbered_codes(unit)
             self.keys = [*np.unravel_index(found, shape)]
 
     def in_steps(self, step: Ints, n_steps: int) -> Layout:
         """Return the same groups in the steps (n,) of rows."""
         return Layout(self.partitions, step, n_steps)
+
+    def taken(self, rows: Ints) -> list[Partition]:
+        """Return the partitions of rows in another order: those that lie alike are looked up once."""
+        if self.unit is None:
+            return [Partition(each.codes[rows], each.size) for each in self.partitions]
+        unit = self.unit.astype(np.min_scalar_type(len(self.keys[0])))[rows].astype(np.intp)
+        return [Partition(codes[unit], each.size) for codes, each in zip(self.keys[1:], self.partitions, strict=True)]
 
     def collapsed(self, values: Floats) -> Floats:
         """Add up values (n,) of rows that lie alike."""
