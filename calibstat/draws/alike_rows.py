@@ -7,7 +7,7 @@ often, these sums are normal together; other labels are drawn, of each row, or h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, final
 
@@ -21,6 +21,7 @@ from calibstat.data.rounding import ROUNDING, above_rounding
 from calibstat.draws.group_sums import Draw
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.moments import add_up_columns, numbers_for_cells
+from calibstat.draws.poisson_binomial import BinomialCounts
 from calibstat.draws.whole_cells import has_few_rows, sums_suffice
 from calibstat.estimators.base import Evaluator
 from calibstat.estimators.tally import Tally, TallyPlan, count_codes
@@ -36,7 +37,7 @@ _GROUPS, _GROUPS_FOR_A_ROW = 2**14, 1 / 16
 # Sums over rows of which every outcome is expected so often are drawn from the normal law; the smaller number is for
 # models that read different outcomes, where such rows are a small part of those of a cell.
 _MANY, _MANY_APART = 200, 20
-# Up to so many sums have one root of their covariance; of more, those of the same cells have one each.
+# Fewer sums have one root of their covariance, if that takes fewer numbers than one for each unit of cells.
 _SUMS_AT_ONCE = 256
 
 
@@ -114,13 +115,14 @@ class AlikeRows:
 
             return labels, len(self.rows)
         many = self._many(chances)
-        few, members, root = np.flatnonzero(~many), self.rows.astype(np.intp), self._root(chances, many)
+        few, root = np.flatnonzero(~many), self._root(chances, many)
+        outcomes = _outcomes(self.rows[few], chances[few])
         mean = sum(term @ (many * self.rows * (chances @ read)) for read, term in self._terms)
         terms = [(read, term[:, few]) for read, term in self._terms]
 
         def counts(stream: np.random.Generator, size: int, kept: int) -> Floats:
             found = mean[:, None] + root @ stream.standard_normal((size, root.shape[1]))[:kept].T
-            drawn = stream.multinomial(members[few, None], chances[few, None], (len(few), size))[:, :kept]
+            drawn = outcomes(stream, size, kept)
             found += sum(term @ (drawn @ read) for read, term in terms)
             return _transposed(found)
 
@@ -198,13 +200,13 @@ class AlikeRows:
         found[:, :, 1, :, 1] += labels * self.covariance
         units, places = np.add.reduceat(found.reshape(n, 2 * m, 2 * m), self._units), self._places[self._units]
         size = self._starts[-1]
-        if size <= _SUMS_AT_ONCE:
+        values, vectors = np.linalg.eigh(units)
+        unit, number = np.nonzero(values > ROUNDING * values[:, -1:])  # others are zero but for rounding
+        if size < min(len(unit), _SUMS_AT_ONCE):
             whole = np.zeros((size, size))
             np.add.at(whole, (places[:, :, None], places[:, None]), units)
             values, vectors = np.linalg.eigh(whole)
             return vectors * np.sqrt(np.maximum(values, 0.0))
-        values, vectors = np.linalg.eigh(units)
-        unit, number = np.nonzero(values > ROUNDING * values[:, -1:])  # others are zero but for rounding
         each = vectors[unit, :, number] * np.sqrt(values[unit, number])[:, None]
         columns = np.repeat(np.arange(len(unit)), 2 * m)
         return sparse.csr_array((each.ravel(), (places[unit].ravel(), columns)), (size, len(unit)))
@@ -250,6 +252,20 @@ def _moments(group: Ints, rows: Floats, events: Sequence[Floats]) -> tuple[Float
     varies = above_rounding(*(np.diagonal(each, axis1=1, axis2=2) for each in (covariance, second))) > 0
     covariance = np.where(varies[:, :, None] & varies[:, None], covariance, 0.0)
     return mean[:, :m], covariance[:, :m, :m]
+
+
+def _outcomes(rows: Floats, chances: Floats) -> Callable[[np.random.Generator, int, int], Array]:
+    """Return what draws how many rows of each group (g,) have each outcome, of chances (g, J): (g, R, J)."""
+    if len(rows) == 0 or chances.shape[1] > 2:
+        members = rows.astype(np.intp)[:, None]
+        return lambda stream, size, kept: stream.multinomial(members, chances[:, None], (len(rows), size))[:, :kept]
+    law = BinomialCounts.of(rows, chances[:, 1])
+
+    def draw(stream: np.random.Generator, _size: int, kept: int) -> Array:
+        events = law.invert(stream.random((kept, len(rows)))).T
+        return np.stack([rows[:, None] - events, events], axis=-1)
+
+    return draw
 
 
 def _transposed(sums: Floats) -> Floats:

@@ -15,6 +15,7 @@ from typing import final
 import numpy as np
 
 from calibstat._dataclass import dataclass
+from calibstat._lazy import special
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import NUMBERS_IN_CACHE, ROWS_IN_CACHE, Array, Bools, Floats, Ints
 from calibstat.estimators.tally import TallyPlan, add_up
@@ -256,6 +257,31 @@ def _added_one_by_one(chances: Floats, cells: Cells) -> list[tuple[int, Floats]]
         laws[:row] *= 1 - chance
         laws[1 : row + 1] += one_more
     return [(0, law[: count + 1]) for law, count in zip(np.ascontiguousarray(laws.T), counts, strict=True)]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BinomialCounts:
+    """The binomial laws of the numbers of events in groups (L,) whose rows all have the same chance, one each."""
+
+    first: Ints
+    guide: Guide
+
+    @classmethod
+    def of(cls, rows: Floats, chance: Floats) -> BinomialCounts:
+        """Compute the probabilities of the counts in the window of each group."""
+        first, last = _windows(rows * chance, rows * chance * (1 - chance), rows)
+        width = last - first + 1
+        begin = np.cumsum(width) - width
+        n, p, events = (np.repeat(each, width) for each in (rows, chance, first - begin))
+        events += np.arange(len(events))
+        logs = special.gammaln(n + 1) - special.gammaln(events + 1) - special.gammaln(n - events + 1)
+        masses = np.exp(logs + special.xlogy(events, p) + special.xlog1py(n - events, -p))
+        return cls(first, Guide.of(np.split(masses, begin[1:])))
+
+    def invert(self, uniforms: Floats) -> Ints:
+        """Turn uniforms (R, L) into counts (R, L)."""
+        return self.guide.find(uniforms) + self.first
 
 
 # With so many cells or more, rows of most cells are nearly equal; so many rows of one leave only low frequencies.

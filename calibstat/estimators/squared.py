@@ -436,8 +436,9 @@ def _expanded(
 
     variance = None
     if weights is None and tally.square.size and pull.shape[1] == 1:
-        both = pull[:, 0] * (pull[:, 0] * tally.square - 2 * level * tally.residual[:, 0])
-        variance = float((both + level**2 * tally.weight).sum())
+        within = above_rounding(tally.square - tally.residual[:, 0] * mean[:, 0], tally.square)
+        between = tally.weight * (pull[:, 0] * mean[:, 0] - level) ** 2
+        variance = float((pull[:, 0] ** 2 * within + between).sum())
     pairs = PairsInCells(index, rate, weights, lambda: residual() - np.take(mean, index, axis=0))
     return Expansion(value, rows, pairs, variance)
 

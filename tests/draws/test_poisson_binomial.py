@@ -14,7 +14,7 @@ import calibstat as cs
 from calibstat.binnings.base import Cells
 from calibstat.draws import poisson_binomial as counts
 from calibstat.draws.moments import SquaresOfLabels
-from calibstat.draws.poisson_binomial import CellCounts
+from calibstat.draws.poisson_binomial import BinomialCounts, CellCounts
 from calibstat.estimators.base import Headline
 
 
@@ -287,3 +287,15 @@ def test_squares_of_labels_are_the_same_from_powers_about_the_mean(shape):
     for name in ("start", "slope", "largest", "without", "every"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(found.deviation, expected.deviation, rtol=1e-5)
+
+
+def test_counts_of_groups_of_one_chance_are_binomial():
+    rows, chance = np.array([1, 7, 40, 300, 300, 50_000.0]), np.array([0.2, 1e-9, 0.5, 0.004, 0.9, 3e-4])
+    uniforms = (np.arange(20_000)[:, None] + np.full(6, 0.5)) / 20_000
+    found = BinomialCounts.of(rows, chance).invert(uniforms)
+    assert (found == stats.binom(rows, chance).ppf(uniforms)).all()
+
+
+def test_counts_of_groups_that_are_certain():
+    found = BinomialCounts.of(np.array([3.0, 5.0]), np.array([0.0, 1.0])).invert(np.array([[0.0, 0.0], [0.999, 0.999]]))
+    assert found.tolist() == [[0, 5], [0, 5]]

@@ -7,7 +7,9 @@ import pytest
 from scipy.stats import binom, ks_2samp
 
 import calibstat as cs
+from calibstat.draws import alike_rows
 from calibstat.draws import whole_cells as bin_level
+from calibstat.draws.alike_rows import AlikeRows
 from calibstat.estimators.base import Headline
 from calibstat.inference.compare import both_rows, compare_tested, comparison_test, erring, pvalue_of_difference
 from calibstat.inference.differences import Expanded
@@ -167,6 +169,21 @@ def test_rows_that_are_alike_have_the_noise_of_rows(paired, monkeypatch):
         announced = other.rows.announced
         start = one.truth(one.rows.happened * 0 + 0.5), other.truth(announced * 0 + 0.5)
         assert start[0] == pytest.approx(start[1], rel=1e-9)
+
+
+def test_one_root_has_the_covariance_of_those_of_all_units(monkeypatch):
+    rng = np.random.default_rng(4)
+    p = rng.random(30_000)
+    y = (rng.random(30_000) < p).astype(int)
+    other = np.clip(p + 0.1 * rng.standard_normal(30_000), 0, 1)
+    evaluators = [cs.DebiasedL2().prepare(cs.Sample(y, each).predictions) for each in (p, other)]
+    alike = AlikeRows.of(evaluators, y)
+    chances, many = alike.announced[0], np.arange(len(alike.rows)) % 3 > 0
+    whole = alike._root(chances, many)
+    monkeypatch.setattr(alike_rows, "_SUMS_AT_ONCE", 0)
+    parts = alike._root(chances, many)
+    assert whole.shape[1] < parts.shape[1]
+    assert whole @ whole.T == pytest.approx((parts @ parts.T).toarray(), rel=1e-9, abs=1e-9)
 
 
 def test_what_varies_in_groups_adds_to_the_noise_of_rows(monkeypatch):
