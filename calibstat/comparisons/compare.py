@@ -40,7 +40,7 @@ from calibstat.estimators.squared import DebiasedL2
 from calibstat.inference.arguments import behind
 from calibstat.inference.compare import ComparisonTest, comparable, compare_tested, comparison_test
 from calibstat.inference.compare_models import NOT_FOR_PAIRS
-from calibstat.inference.differences import kept_rows, with_large_cells
+from calibstat.inference.differences import kept_rows, taken, with_large_cells
 from calibstat.inference.estimate import interval_or_none
 from calibstat.inference.intervals import ConfidenceInterval
 from calibstat.inference.multiplicity import (
@@ -317,7 +317,7 @@ class Judging:
         tests = []
         for each in samples:
             rows = kept_rows(each[UNCALIBRATED], self.estimator)
-            both = each[name].take(rows), each[UNCALIBRATED].take(rows)
+            both = taken(each[name], rows), taken(each[UNCALIBRATED], rows)
             tests.append(comparison_test(*both, score, confidence_level=level))
         interval = tests[0].confidence_interval if len(tests) == 1 else None
         difference, pvalue = np.mean([each.difference for each in tests]), twice_median([each.pvalue for each in tests])
@@ -357,7 +357,7 @@ def _brier_pvalue(test: ComparisonTest) -> float:
 
 def _scores(sample: Sample, estimator: Estimator, squared: float) -> Scores:
     """Return the scores of the rows that the lens keeps; refinement is what is seen without its calibration part."""
-    kept, brier, log = sample.take(kept_rows(sample, estimator)), BrierScore(), LogScore()
+    kept, brier, log = taken(sample, kept_rows(sample, estimator)), BrierScore(), LogScore()
     called = kept.predictions.probabilities[np.arange(len(kept)), kept.outcomes]
     refinement = float(brier(estimator.lens(sample))) - squared
     return Scores(float(brier(kept)), float(log(kept)), squared, refinement, int(np.count_nonzero(called < log.clip)))

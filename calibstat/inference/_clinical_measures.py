@@ -172,7 +172,7 @@ class Clinic:
         influence = (ratio * change * (self.seen.outcomes - self.happened) - score.influence) / uncertainty
         slope = (ratio * change[:, None] - score.slope) / uncertainty
         try:
-            found = normal_interval(self.panel.brier, self.seen, Expansion(1 - ratio, influence, slope))
+            found = normal_interval(self.panel.brier, self.seen, Expansion.known(1 - ratio, influence, slope))
         except NoInterval as reason:
             self.notes.append(str(reason))
             return 1 - ratio, NO_ENDS

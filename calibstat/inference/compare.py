@@ -35,6 +35,7 @@ from calibstat.inference.differences import (
     prepared,
     same_labels,
     same_rows,
+    taken,
     unseen_rows_variance,
     wrapped_pvalue,
 )
@@ -712,8 +713,7 @@ class _Scored:
 
     @classmethod
     def of(cls, sample: Sample, estimator: Estimator) -> _Scored:
-        rows = kept_rows(sample, estimator)
-        seen = sample if rows is None else sample.take(rows)
+        seen = taken(sample, kept_rows(sample, estimator))
         components, weights = seen.predictions.components, seen.predictions.weights
         happened = seen.predictions.happened(seen.outcomes)
         counted = happened if weights is None else happened[weights > 0]

@@ -388,6 +388,11 @@ def kept_rows(sample: Sample, estimator: Estimator) -> Ints | None:
     return estimator.lens.look(sample.predictions).rows
 
 
+def taken(sample: Sample, rows: Ints | None) -> Sample:
+    """Return these rows of a sample, or all of them."""
+    return sample if rows is None else sample.take(rows)
+
+
 def _same(first: Array | None, second: Array | None) -> bool:
     if first is None or second is None:
         return first is second
