@@ -17,10 +17,11 @@ from calibstat._dataclass import dataclass
 from calibstat._files import written_whole
 from calibstat.cli import options
 from calibstat.cli.questions import Measure, panel
-from calibstat.cli.test import Record, ask, headline, table
+from calibstat.cli.test import SPARE_COLUMNS, TEXT_COLUMNS, Record, ask, headline, table
 from calibstat.cli.text import ProgressBar, plain_warnings, say, width
 from calibstat.data.parameters import LEVEL
 from calibstat.inference.results import number
+from calibstat.inference.screen import Screen
 
 N_TREES = 100
 PICTURE = "calibration_demo.png"
@@ -121,8 +122,8 @@ def _what_changed(before: Sequence[Record], after: Sequence[Record]) -> str:
         return f"In short: {counts}; {top}. One temperature helps, but does not correct every class."
     return (
         f"In short: {counts}; {top}. That is no proof of calibration: with {after[0].test.question.n} rows, "
-        "errors not much larger than the column 'expected' stay unseen; the raw error was far larger. And never read "
-        "an error without what noise alone would give: the value after recalibration is not zero, and need not be."
+        "errors not much larger than the column 'noise alone' stay unseen; the raw error was far larger. And never "
+        "read an error without what noise alone would give: the value after recalibration is not zero, and need not be."
     )
 
 
@@ -132,8 +133,8 @@ def _rejects(record: Record) -> bool:
 
 def _show(title: str, records: Sequence[Record]) -> None:
     _say(title)
-    _say(headline(records, LEVEL))
-    say("\n".join(table(records, LEVEL)))
+    cells = table(records, LEVEL)
+    say(Screen(headline(records, LEVEL), cells, text_columns=TEXT_COLUMNS, spare=SPARE_COLUMNS).text())
     say()
 
 

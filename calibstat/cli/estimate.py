@@ -21,10 +21,10 @@ from calibstat._text import counted, percent
 from calibstat.cli import options
 from calibstat.cli.pictures import reliability, reliability_questions, show_and_draw
 from calibstat.cli.questions import Measure, Question, panel, read_given, read_sample, variables_asked
-from calibstat.cli.test import CAUTION, EXPECTED, cost_of, tell, what_it_costs
-from calibstat.cli.text import ProgressBar, beside, each_beside, each_once, plain_warnings, table_width
-from calibstat.inference.results import ends_text, number, picked
-from calibstat.inference.screen import layout
+from calibstat.cli.test import CAUTION, cost_of, tell, what_it_costs
+from calibstat.cli.text import VERBOSE, ProgressBar, each_beside, each_once, plain_warnings
+from calibstat.inference.results import EXPECTED, ends_text, number, picked
+from calibstat.inference.screen import Screen
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,34 +75,47 @@ def run(arguments: argparse.Namespace) -> None:
 
         answers = ProgressBar("estimating").each(answer, questions)
         costs = what_it_costs(sample, questions, arguments, arguments.confidence_level)
-    text = _report(answers, arguments.n_resamples, arguments.seed)
+    text = _report(answers, arguments.n_resamples, arguments.seed, tell(costs))
     records = [each.to_dict() | cost_of(each.question, costs) for each in answers]
     first = next(each for each in answers if bool(each.question.given) == bool(arguments.given))
     picture = reliability(arguments, sample, drawn) if drawn else (first.found.plot, first.question.name)
-    show_and_draw(arguments, records, text + tell(costs), *picture)
+    show_and_draw(arguments, records, text, *picture)
 
 
-def _report(answers: Sequence[Answer], n_resamples: int, seed: int) -> str:
-    """Write the table, and what its numbers mean."""
+def _report(answers: Sequence[Answer], n_resamples: int, seed: int, costs: Sequence[str]) -> Screen:
+    """Write the largest value, the table of all, and what the numbers mean."""
     first = answers[0].found
-    level = f"{percent(first.confidence_level)} interval"
-    rows = [["lens", "class", "given", "value", "expected", level]]
-    rows += [row for each in answers for row in _rows_of_answer(each)]
-    drawn = f"computed where that is possible, else {counted(n_resamples, 'resample')}, seed {seed}"
-    cores = [(each.question.name, each.question.core) for each in answers]
-    notes = [f"{each.question.name}: {note}" for each in answers for note in each.found.notes]
-    lines = [
-        *layout(rows, numbers={3, 4}, width=table_width()),
-        "",
-        *each_beside("value", each_once((name, f"{core.quantity}, {core!r}") for name, core in cores)),
-        *beside("expected", f"{EXPECTED} ({drawn})"),
-        *each_beside("interval", each_once((each.question.name, each.found.interval_note) for each in answers)),
-        *(line for note in notes for line in beside("note", note)),
-        *(line for each in answers if each.found.meaning for line in beside("costs", each.found.meaning)),
-        *beside("data", f"{first.question.rows}; {first.question.source}"),
-        *beside("caution", CAUTION.format(these="intervals")),
+    several = len(answers) > 1 or bool(first.numbers_beside())
+    heading = ["calibration of", "value", "noise alone", f"{percent(first.confidence_level)} interval"]
+    drawn = f"{EXPECTED}; computed where that is possible, else from {counted(n_resamples, 'redraw')}, seed {seed}"
+    names = [each.question.name for each in answers]
+    values = [f"{each.question.core.quantity}, {each.question.core!r}" for each in answers]
+    methods = [
+        *each_beside("value", zip(names, values, strict=True)),
+        ("noise alone", drawn),
+        *each_beside("interval", [(each.question.name, each.found.interval_note) for each in answers]),
     ]
-    return "\n".join(lines)
+    notes = each_once((each.question.name, note) for each in answers for note in each.found.notes)
+    return Screen(
+        "\n".join([_answer(answers), *costs]),
+        [heading, *(row for each in answers for row in _rows_of_answer(each))] if several else (),
+        [*notes, CAUTION.format(these="intervals")],
+        [*methods, ("data", f"{first.question.rows}; {first.question.source}")],
+        more=VERBOSE,
+    )
+
+
+def _answer(answers: Sequence[Answer]) -> str:
+    """Say the value that exceeds what noise gives by most."""
+    if len(answers) == 1:
+        return answers[0].found.verdict
+    known = [
+        (each.found.headline - each.found.headline_null_mean, each.found)
+        for each in answers
+        if each.found.headline is not None and each.found.headline_null_mean is not None
+    ]
+    largest = max(known, key=lambda each: abs(each[0]))[1] if known else answers[0].found
+    return f"{largest.verdict} It is the largest of {len(answers)}."
 
 
 def _rows_of_answer(answer: Answer) -> list[list[str]]:
@@ -110,12 +123,12 @@ def _rows_of_answer(answer: Answer) -> list[list[str]]:
     found = answer.found
     interval = found.confidence_interval
     first = [
-        *answer.question.cells,
+        found.question.what,
         _number_or_none(found.headline, found.headline_null_mean),
         _number_or_none(found.headline_null_mean, found.headline),
         "none" if interval is None else ends_text(interval),
     ]
-    return [first, *([f"  {name}", "", "", value, "", ends] for name, value, ends in found.numbers_beside())]
+    return [first, *([f"  {name}", value, "", ends] for name, value, ends in found.numbers_beside())]
 
 
 def _number_or_none(value: float | None, beside: float | None) -> str:

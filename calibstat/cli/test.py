@@ -20,7 +20,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from textwrap import fill
 from typing import Any
 
 import calibstat as cs
@@ -44,15 +43,13 @@ from calibstat.cli.questions import (
     variables_asked,
 )
 from calibstat.cli.text import (
+    VERBOSE,
     ProgressBar,
-    beside,
     each_beside,
-    each_once,
     narrow,
     notice,
     plain_warnings,
     table_width,
-    width,
 )
 from calibstat.data.parameters import LEVEL
 from calibstat.inference.multiplicity import (
@@ -65,8 +62,8 @@ from calibstat.inference.multiplicity import (
     least_factor,
     more_note,
 )
-from calibstat.inference.results import at_floor, not_rejected, number, picked, small_pvalue
-from calibstat.inference.screen import layout
+from calibstat.inference.results import EXPECTED, at_floor, not_rejected, number, picked, small_pvalue
+from calibstat.inference.screen import Screen
 from calibstat.inference.test import recommended_test
 
 
@@ -114,11 +111,11 @@ def run(arguments: argparse.Namespace) -> None:
         asked = (arguments.seed, null, arguments.n_resamples, arguments.adjust, arguments.level)
         records = ask(sample, questions, *asked, by_panel=measure.estimator is None)
         costs = what_it_costs(sample, questions, arguments, 1 - arguments.level)
-    text = report(records, arguments.level, arguments.seed, named_null=arguments.null is not None)
+    text = report(records, arguments.level, arguments.seed, tell(costs), named_null=arguments.null is not None)
     records_with_costs = (record.to_dict() | cost_of(record.question, costs) for record in records)
     first = next(each for each in records if bool(each.question.given) == bool(arguments.given))
     picture = reliability(arguments, sample, drawn) if drawn else (first.test.plot, first.question.name)
-    show_and_draw(arguments, records_with_costs, text + tell(costs), *picture)
+    show_and_draw(arguments, records_with_costs, text, *picture)
 
 
 def what_it_costs(
@@ -140,10 +137,9 @@ def cost_of(question: Question, costs: Mapping[Question, cs.Estimate]) -> dict[s
     return {"costs": costs[question].to_dict()} if question in costs else {}
 
 
-def tell(costs: Mapping[Question, cs.Estimate]) -> str:
-    """Write what the decisions cost in lines below a report."""
-    found = [line for each, cost in costs.items() for line in beside("costs", f"{each.name}: {cost.meaning}")]
-    return "".join(f"\n{line}" for line in found)
+def tell(costs: Mapping[Question, cs.Estimate]) -> list[str]:
+    """Write what the decisions cost, a paragraph for each question."""
+    return [f"Costs of {cost.question.what}: {cost.meaning}" for cost in costs.values()]
 
 
 def _tell_folding(sample: cs.Sample, questions: Sequence[Question]) -> None:
@@ -304,7 +300,6 @@ def ask(
 
 # Numbers that need more decimals are written with an exponent.
 _MOST_DECIMALS = 8
-EXPECTED = "mean of the value over redrawn labels: what noise alone gives a calibrated model with as many rows"
 _NULL = (
     "given the prediction{beside}, the outcome seen through the lens follows the prediction; labels drawn from the "
     "predictions, which are kept (exact)"
@@ -316,43 +311,51 @@ CAUTION = (
 )
 
 
-def report(records: Sequence[Record], level: float, seed: int, *, named_null: bool = False) -> str:
-    """Write the headline, the table, and notes on what they mean."""
-    first, questions = records[0].test.question, [record.question for record in records]
+def report(
+    records: Sequence[Record], level: float, seed: int, costs: Sequence[str] = (), *, named_null: bool = False
+) -> Screen:
+    """Write the answer, the table of all questions, and notes on what they mean."""
+    first = records[0].test
+    answer = first.verdict if len(records) == 1 else headline(records, level)
+    return Screen(
+        "\n".join([answer, *costs]),
+        table(records, level) if len(records) > 1 else (),
+        [*_notes(records), CAUTION.format(these="p-values")],
+        [*_methods(records, level, seed, named_null), ("data", f"{first.question.rows}; {first.question.source}")],
+        text_columns=TEXT_COLUMNS,
+        spare=SPARE_COLUMNS,
+        more=VERBOSE,
+    )
+
+
+def _methods(records: Sequence[Record], level: float, seed: int, named_null: bool) -> list[tuple[str, str]]:
+    """Say how the numbers of a table were computed: each text once, with the names of its questions."""
+    questions = [record.question for record in records]
     beyond = [not named_null and has_increment(question) for question in questions]
     strong = any(question.given and not each for question, each in zip(questions, beyond, strict=True))
     plain = _NULL.format(beside=_STRONG if strong else "")
-    nulls = each_once(
-        (record.question.place, record.test.hypothesis if each or named_null else plain)
-        for record, each in zip(records, beyond, strict=True)
-    )
-    values = each_once(
-        (each.place, f"{each.core.quantity}, {each.core!r}{', of recalibrated predictions' if own else ''}")
+    nulls = [
+        record.test.hypothesis if each or named_null else plain for record, each in zip(records, beyond, strict=True)
+    ]
+    values = [
+        f"{each.core.quantity}, {each.core!r}{', of recalibrated predictions' if own else ''}"
         for each, own in zip(questions, beyond, strict=True)
-    )
+    ]
     laws = [record.test.null_distribution for record in records]
-    computed = [
-        f"{law.description}, seed {seed}" if law.monte_carlo else "computed, no Monte Carlo error" for law in laws
+    means = [
+        f"{EXPECTED} ({f'{law.description}, seed {seed}' if law.monte_carlo else 'computed, no Monte Carlo error'})"
+        for law in laws
     ]
-    expected = each_once((each.question.place, how) for each, how in zip(records, computed, strict=True))
+    panels = [_of_panel(record.test.panel, seed) for record in records if any(each.test.panel for each in records)]
     adjusted = f"{ADJUSTMENTS[records[0].adjust]} over the tests above; * at most {percent(level)}"
-    of_panels = any(record.test.panel for record in records)
-    panels = each_once((each.question.place, _of_panel(each.test.panel, seed)) for each in records if of_panels)
+    places = [each.place for each in questions]
     lines = [
-        fill(headline(records, level), width()),
-        "",
-        *table(records, level),
-        "",
-        *each_beside("value", values),
-        *beside("expected", f"{EXPECTED} ({'; '.join(expected)})"),
-        *each_beside("p", panels),
-        *(beside("adjusted p", adjusted) if len(records) > 1 else ()),
-        *each_beside("null", nulls),
-        *each_beside("note", _notes(records)),
-        *beside("data", f"{first.rows}; {first.source}"),
-        *beside("caution", CAUTION.format(these="p-values")),
+        *each_beside("value", zip(places, values, strict=True)),
+        *each_beside("noise alone", zip(places, means, strict=True)),
+        *each_beside("p", zip(places, panels, strict=False)),
+        *each_beside("null", zip(places, nulls, strict=True)),
     ]
-    return "\n".join(lines)
+    return [*lines, *([("adjusted p", adjusted)] if len(records) > 1 else [])]
 
 
 def _notes(records: Sequence[Record]) -> list[str]:
@@ -371,26 +374,21 @@ def _of_panel(panel: cs.OmnibusTest | None, seed: int) -> str:
 
 
 def headline(records: Sequence[Record], level: float) -> str:
-    """Say, by adjusted p-values, whether there is evidence of miscalibration, its kind if that is known, its size."""
+    """Say, by adjusted p-values, whether there is evidence of miscalibration, and which error is the largest."""
     rejected = [record for record in records if record.pvalue_adjusted <= level]
     n = records[0].test.question.n
     if not rejected:
-        smallest = min(records, key=lambda record: record.pvalue_adjusted)
-        tests = counted(len(records), "test")
-        which = "" if len(records) == 1 else "smallest adjusted "
+        smallest = min(records, key=lambda record: record.pvalue_adjusted).equation(level)
         none = not_rejected(level, _none_could(records, level))
-        return f"{none} in {tests} (n = {n}, {which}{smallest.equation(level)})."
+        return f"{none} in {counted(len(records), 'test')} (n = {n}, smallest adjusted {smallest})."
     largest = max(rejected, key=lambda record: abs(record.test.statistic - record.test.null_mean))
-    value, mean = largest.test.statistic, largest.test.null_mean
-    found = f"{number(value, mean)}, where {number(mean, value)} is expected of a calibrated model with as many rows"
-    name = largest.question.name
-    if len(records) == 1:
-        found = f"{largest.test.direction} Its size, {name}: {found}."
-        return f"Evidence of miscalibration at {percent(level)} (n = {n}, {largest.equation(level)}).{found}"
+    test = largest.test
+    value, mean = test.statistic, test.null_mean
     return (
-        f"Evidence of miscalibration: {len(rejected)} of {len(records)} tests reject at {percent(level)}, adjusted "
-        f"{_method(records[0].adjust)} (n = {n}). The largest excess over noise, {name}: {found} (adjusted "
-        f"{largest.equation(level)}).{largest.test.direction}"
+        f"Evidence at {percent(level)} of miscalibration in {len(rejected)} of {len(records)} tests (n = {n}, adjusted "
+        f"{_method(records[0].adjust)}). The largest, of {test.question.what}: {number(value, mean)}, "
+        f"{test.question.noise_gives} {number(mean, value)} (adjusted {largest.equation(level)})"
+        f"{test.question.which_way}.{test.direction}"
     )
 
 
@@ -399,19 +397,21 @@ def _method(adjust: str) -> str:
     return ADJUSTMENTS[adjust].partition(" (")[0]
 
 
-def table(records: Sequence[Record], level: float) -> list[str]:
-    """Lay the records out in columns, without columns that are empty."""
+TEXT_COLUMNS, SPARE_COLUMNS = (0, 5), (3,)
+
+
+def table(records: Sequence[Record], level: float) -> list[list[str]]:
+    """Return the cells of the table: a row for each question."""
     digits = _n_decimals(record.test for record in records)
-    rows = [["lens", "class", "given", "value", "expected", "p", "adjusted p", ""]]
-    rows += [_cells_of_record(record, digits, level) for record in records]
-    # A single p-value needs no adjustment, and the first line says whether it rejects.
-    return layout(rows if len(records) > 1 else [row[:6] for row in rows], {3, 4, 5, 6}, table_width())
+    errors = all(record.test.question.estimator.core.extreme == "large" for record in records)
+    heading = ["calibration of", "error" if errors else "value", "noise alone", "p", "adjusted p", ""]
+    return [heading, *(_cells_of_record(record, digits, level) for record in records)]
 
 
 def _cells_of_record(record: Record, digits: int, level: float) -> list[str]:
     test = record.test
     return [
-        *record.question.cells,
+        test.question.what,
         _rounded(test.statistic, test.null_mean, digits),
         _rounded(test.null_mean, test.statistic, digits),
         f"< {test.pvalue:.3g}" if record.at_floor else f"{test.pvalue:.3g}",

@@ -65,9 +65,9 @@ def each_once(about: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{', '.join(dict.fromkeys(which))}: {text}" for text, which in questions.items()]
 
 
-def each_beside(name: str, texts: Iterable[str]) -> list[str]:
-    """Write paragraphs one below the other, the first beside their name."""
-    return [line for k, text in enumerate(texts) for line in beside("" if k else name, text)]
+def each_beside(name: str, about: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the texts of `each_once` as details of a screen, the first with this name."""
+    return [("" if k else name, text) for k, text in enumerate(each_once(about))]
 
 
 VERBOSE = "--verbose"

@@ -115,7 +115,7 @@ def _two() -> tuple[Member, ...]:
             "over-confidence: predictions are too extreme",
             "under-confidence: predictions are too timid",
         ),
-        Member("cubic score", CubicScore(), "a smooth distortion of the logits: a shift, a slope, or bent tails"),
+        Member("cubic score", CubicScore(), "a smooth distortion: a shift, a slope, or bent tails"),
         Member(
             "Anderson-Darling",
             AndersonDarling(),

@@ -36,6 +36,7 @@ from calibstat.inference.test import (
     exact_law,
     fewest_rows,
     negative_note,
+    size_of_error,
     undefined_note,
 )
 from calibstat.lenses.base import Lens
@@ -46,7 +47,7 @@ from calibstat.nulls.multiplier import Multiplier
 
 def estimate(
     sample: Sample,
-    estimator: Estimator,
+    estimator: Estimator | None = None,
     *,
     lens: Lens | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
@@ -69,8 +70,9 @@ def estimate(
     ----------
     sample : Sample
         Rows that neither the model nor its calibrator was fitted on.
-    estimator : Estimator
-        With its lens: for example ``TopLabel() | ECE(EqualMass(15))``.
+    estimator : Estimator, optional
+        With its lens: for example ``TopLabel() | ECE(EqualMass(15))``. By default ``ECE(EqualMass(15))``, or
+        `ExpectedMiscalibration` in the cells of a tree where more than two outcomes are seen, as in `calibration_test`.
     lens : Lens, optional
         Looked through before the estimator's own: the same as ``lens | estimator``.
     confidence_level : float
@@ -104,7 +106,7 @@ def estimate(
     >>> found.confidence_interval.low
     0.0
     """
-    question, seen = look_through(sample, estimator, lens)
+    question, seen = look_through(sample, estimator or size_of_error(sample, lens), lens)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     if not (interval in (None, "finite") or isinstance(interval, (Bootstrap, Multiplier))):
         raise TypeError(

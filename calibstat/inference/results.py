@@ -257,6 +257,7 @@ def picked(record: object, names: str) -> dict[str, Any]:
 
 # A value of several numbers is printed if its text is at most this long.
 _LONGEST = 400
+EXPECTED = "the mean of the value over labels redrawn from the predictions, as of a calibrated model with as many rows"
 
 
 def frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -329,6 +330,7 @@ class CalibrationTest(Result):
         `null_distribution` are then about the size of the error.
     """
 
+    is_screen: ClassVar[bool] = True
     _display: ClassVar[str] = "NullDisplay"
 
     statistic: float
@@ -360,24 +362,18 @@ class CalibrationTest(Result):
     @property
     def verdict(self) -> str:
         """One sentence: evidence of miscalibration, its kind where that is known, and its size, or no evidence."""
-        where = f"through {self.question.lens!r} (n = {self.question.n}, p {self._pvalue_text})"
-        costs = f" {self.decision.verdict}" if self.decision else ""
+        question, law = self.question, self.null_distribution
+        bound = law.floor if self.panel is None and at_floor(self.pvalue, law) else 0.0
+        rows = f"(n = {question.n}, p {small_pvalue(self.pvalue, bound, self.level)})"
+        found = number(self.statistic, self.null_mean)
+        size = f"{question.size_in_words(found)}, {question.noise_gives} {number(self.null_mean, self.statistic)}."
         if self.pvalue > self.level:
-            return f"{not_rejected(self.level, self._none_could)} {where}.{costs}"
-        of_what = self.question.estimator.quantity.replace(" (", ", ").replace(")", "")
-        value = f"{number(self.statistic, self.null_mean)} ({of_what})"
-        size = (
-            f"Evidence of miscalibration at {percent(self.level)} {where}.{self.direction} Its size: {value}, where "
-            f"{number(self.null_mean, self.statistic)} is expected of a calibrated model with as many rows"
-            f"{self._pooled}."
-        )
-        return size + costs
-
-    @property
-    def _pooled(self) -> str:
-        """Say what the data give where what is expected is that of pooled rows."""
-        found = self._of_cells()["pooled_statistic"]
-        return "" if found is None else f", pooled to cells (where the data give {number(found, self.null_mean)})"
+            told = f"{not_rejected(self.level, self._none_could, f'Calibration of {question.what}')} {rows}"
+        else:
+            told = f"Evidence at {percent(self.level)} of miscalibration of {question.what} {rows}"
+            size += self.direction
+        costs = f" {self.decision.verdict}" if self.decision else ""
+        return f"{told}{question.which_way}. {size}{costs}"
 
     @property
     def n_resamples(self) -> int | None:
@@ -427,18 +423,22 @@ class CalibrationTest(Result):
         known = (None, None) if found is None or found.exact else (found.n_cells, float(found.value))
         return dict(zip(("pooled_cells", "pooled_statistic"), known, strict=True))
 
+    def _notes(self) -> Sequence[str]:
+        return self.notes
+
     def _details(self) -> list[tuple[str, str]]:
+        found = self._of_cells()["pooled_statistic"]
+        pooled = "" if found is None else f", pooled to cells, where the data give {number(found, self.null_mean)}"
         standardized = "" if self.standardized is None else f" (standardized {number(self.standardized)})"
-        value, mean = number(self.statistic, self.null_mean), number(self.null_mean, self.statistic) + self._pooled
-        pvalue = self._pvalue_text.removeprefix("= ")
         error = error_text(self.pvalue_interval, None if self.panel else self.null_distribution)
         return [
-            *self.question.details(value + standardized, mean),
+            ("value", f"{number(self.statistic, self.null_mean)}{standardized}: {self.question.estimator.quantity}"),
+            ("noise alone", f"{number(self.null_mean, self.statistic)}: {EXPECTED}{pooled}"),
             *([("where", self.remark)] if self.remark else []),
-            ("p-value", f"{pvalue}, {error}"),
+            ("p-value", f"{self._pvalue_text.removeprefix('= ')}, {error}"),
             *([("", self.panel.method)] if self.panel else []),
             ("null", self.hypothesis),
-            *noted(self.notes),
+            *self.question.details(),
         ]
 
 
@@ -485,12 +485,20 @@ class Estimate(Result):
     meaning: str = ""
     noise: Noise | None = None
 
+    is_screen: ClassVar[bool] = True
     _display: ClassVar[str] = "EstimateDisplay"
 
     @property
     def verdict(self) -> str:
-        """The lens that was looked through, since an estimate is no test, or what the value means."""
-        return self.meaning or f"Estimate through {self.question.lens!r}"
+        """The value with its interval, beside what noise alone gives, or what it means; an estimate is no test."""
+        question, value, mean = self.question, self.headline, self.headline_null_mean
+        rows, meaning = f"(n = {question.n})", f" {self.meaning}" if self.meaning else ""
+        if value is None or mean is None:
+            return f"Calibration of {question.what} {rows}{question.which_way}.{meaning}"
+        interval = self.confidence_interval
+        ends = "no interval" if interval is None else interval_text(interval, self.confidence_level)
+        size = question.size_in_words(f"{number(value, mean)} ({ends}), {question.noise_gives} {number(mean, value)}")
+        return f"{size}. {question.what[:1].upper()}{question.what[1:]} {rows}{question.which_way}.{meaning}"
 
     def forest(self) -> Forest:
         """Return the headline as the row of a forest plot, with its interval, beside what noise alone gives."""
@@ -540,23 +548,25 @@ class Estimate(Result):
             | ({"meaning": self.meaning} if self.meaning else {})
         )
 
-    def _details(self) -> list[tuple[str, str]]:
-        if self.headline is None or self.headline_null_mean is None:
-            shown = self.question.details("several numbers, see .estimate", "see .null_mean")
-        else:
-            both = self.headline, self.headline_null_mean
-            shown = self.question.details(number(*both), number(*reversed(both)))
+    def _table(self) -> list[list[str]]:
         beside = self.numbers_beside()
         level = percent(getattr(self.question.estimator.core, "confidence_level", self.confidence_level))
-        lines = [f"{name}: {each}" + (f" ({level}: {ends})" if ends else "") for name, each, ends in beside]
+        return [["", "value", f"{level} interval"], *map(list, beside)] if beside else []
+
+    def _notes(self) -> Sequence[str]:
+        return self.notes
+
+    def _details(self) -> list[tuple[str, str]]:
         whole = " ".join(repr(self.estimate).split())
-        if not (_names_numbers(self.estimate) or isinstance(self.estimate, float) or len(whole) > _LONGEST):
-            lines = [whole]
-        named = [("" if number else "beside it", line) for number, line in enumerate(lines)]
-        interval = f"none: {self.interval_note}"
-        if self.confidence_interval is not None:
-            interval = f"{interval_text(self.confidence_interval, self.confidence_level)}, {self.interval_note}"
-        return [*shown, *named, ("interval", interval), *noted(self.notes)]
+        named = _names_numbers(self.estimate) or isinstance(self.estimate, float) or len(whole) > _LONGEST
+        none = "" if self.confidence_interval else "none: "
+        return [
+            *([] if named else [("values", whole)]),
+            *([] if self.headline is None else [("value", self.question.estimator.quantity)]),
+            *([] if self.headline is None else [("noise alone", EXPECTED)]),
+            ("interval", f"{none}{self.interval_note}"),
+            *self.question.details(),
+        ]
 
     def numbers_beside(self) -> list[tuple[str, str, str]]:
         """Return names and texts of the numbers that a record has beside the headline, with intervals of their own."""
@@ -630,11 +640,24 @@ class Inquiry:
             **({} if self.clusters is None else self.clusters.to_dict()),
         }
 
-    def details(self, value: str, null_mean: str) -> list[tuple[str, str]]:
-        """Return the names and texts that results of one number show."""
+    @property
+    def noise_gives(self) -> str:
+        """Introduce the mean under calibration: of an error it is what noise alone gives."""
+        return f"where {'noise alone' if self.estimator.core.extreme == 'large' else 'a calibrated model'} gives"
+
+    @property
+    def which_way(self) -> str:
+        """After a colon, which way the model errs: ": 0.511 predicted, 0.498 happened"; "" where none is known."""
+        return "" if self.direction is None else f": {self.direction}"
+
+    def size_in_words(self, size: str) -> str:
+        """Write a value after the name of its quantity: "Area between curves (binned): 0.02"."""
+        quantity = self.estimator.quantity
+        return f"{quantity[:1].upper()}{quantity[1:]}: {size}"
+
+    def details(self) -> list[tuple[str, str]]:
+        """Return the names and texts that say what was asked, and of which rows."""
         return [
-            ("value", f"{value}: {self.estimator.quantity}"),
-            ("", f"expected of a calibrated model with as many rows: {null_mean}"),
             ("estimator", f"{self.estimator!r}"),
             ("data", f"{self.rows}, {self.n_classes} classes seen through {self.lens!r}; {self.source}"),
         ]

@@ -18,6 +18,7 @@ INDENT = 12
 """Where paragraphs begin that stand beside their names."""
 _NARROWEST = 40
 _MOST_NOTES = 2
+_TIED = "\u00a0%"
 # Longer cells of a table are cut in their middle.
 _LONGEST_CELL = 80
 
@@ -34,7 +35,7 @@ class Screen:
     Parameters
     ----------
     answer : str
-        The answer with its direction and its size, in a sentence or two.
+        The answer with its direction and its size, in a sentence or two; each line of it is a paragraph.
     cells : sequence of sequence of str
         The table: the names of the columns, then row by row.
     notes : sequence of str
@@ -77,9 +78,9 @@ class Screen:
         indent = max([INDENT - 2, *(len(name) for name, _ in below)]) + 2
         prose = min(width, WIDTH)
         parts = [
-            hang("", self.answer, 0, prose),
+            [line for paragraph in self.answer.split("\n") for line in hang("", paragraph, 0, prose)],
             table,
-            [line for name, text in _named_once(below) for line in hang(name, text, indent, prose)],
+            [line for name, text in below for line in hang(name, text, indent, prose)],
             [] if verbose else hang("", self._rest(hidden), 0, prose),
         ]
         return safe("\n\n".join("\n".join(part) for part in parts if part))
@@ -89,8 +90,9 @@ class Screen:
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes[:_MOST_NOTES])
         rest = [("note", note) for note in self.notes[_MOST_NOTES:]] + [*self.details]
         more = f"<details><summary>more</summary>{table_html(rest, [0, 1])}</details>" if rest else ""
+        answer = "".join(f"<p>{html.escape(paragraph)}</p>" for paragraph in self.answer.split("\n"))
         table = table_html(self.cells, filled(self.cells), heading=True)
-        return f"<div><p>{html.escape(self.answer)}</p>{table}{notes}{more}</div>"
+        return f"<div>{answer}{table}{notes}{more}</div>"
 
     def _numbers_without(self, hidden: Container[int]) -> list[int]:
         kept = [column for column in range(len(self.cells[0]) if self.cells else 0) if column not in hidden]
@@ -108,12 +110,6 @@ class Screen:
 def _listed(names: Sequence[str]) -> str:
     text = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
     return text[:1].upper() + text[1:]
-
-
-def _named_once(lines: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Leave out the name of a line that the line before has."""
-    before = ["", *(name for name, _ in lines)]
-    return [("" if name == previous else name, text) for (name, text), previous in zip(lines, before, strict=False)]
 
 
 # Tables and paragraphs as text.
@@ -134,7 +130,8 @@ def layout(rows: Sequence[Sequence[str]], numbers: Container[int], width: int | 
         return []
     longest = {column: _LONGEST_CELL if width is None else max(width - 2, 3) for column in columns}
     if width is not None:  # the first column is repeated, and leaves room for the others
-        first = min(_LONGEST_CELL, max(width // 3, 3), max(len(shown(row[columns[0]])) for row in rows))
+        others = sum(max(len(shown(row[column])) for row in rows) + 2 for column in columns[1:])
+        first = min(_LONGEST_CELL, max(width // 3, width - others, 3), max(len(shown(row[columns[0]])) for row in rows))
         longest |= {columns[0]: first} | {column: max(width - 2 - first, 3) for column in columns[1:]}
     rows = [[_cut(shown(cell), longest.get(column, 3)) for column, cell in enumerate(row)] for row in rows]
     widths = {column: max(len(row[column]) for row in rows) for column in columns}
@@ -174,15 +171,16 @@ def filled(rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def hang(name: str, text: str, indent: int = INDENT, width: int = WIDTH) -> list[str]:
-    """Wrap a text behind its name."""
-    return wrap(
-        text,
+    """Wrap a text behind its name; a number stays with its percent sign."""
+    lines = wrap(
+        text.replace(" %", _TIED),
         width,
         initial_indent=name.ljust(indent),
         subsequent_indent=" " * indent,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [line.replace(_TIED, " %") for line in lines]
 
 
 def table_html(rows: Sequence[Sequence[str]], columns: Sequence[int], heading: bool = False) -> str:

@@ -179,14 +179,11 @@ def recommended_test(
     decision: Estimator | None = None,
     rng: RNG = None,
 ) -> CalibrationTest:
-    """Test by the panel of `omnibus_test`, and show a size, with what noise alone gives; by default `default_size`."""
-    from calibstat.estimators.panels import default_size  # these need scipy.special
-    from calibstat.inference.multiple import omnibus_test
+    """Test by the panel of `omnibus_test`, and show a size, with what noise alone gives; by default `size_of_error`."""
+    from calibstat.inference.multiple import omnibus_test  # needs scipy.special
 
-    check_sample(sample)
+    size = size or size_of_error(sample, lens)
     seen = check_lens(lens)(sample)
-    if size is None:
-        size = default_size(seen.predictions.n_classes, len(seen))
     asked: dict[str, Any] = {"lens": lens, "level": level, "rng": rng}
     sized = asked | {"decision": decision}
     drawn: dict[str, Any] = {"null": null, "n_resamples": n_resamples}
@@ -198,6 +195,15 @@ def recommended_test(
     found = calibration_test(sample, size, **sized)
     of_panel: dict[str, Any] = picked(panel, "pvalue hypothesis")
     return replace(found, **of_panel, panel=panel, notes=found.notes + panel.notes)
+
+
+def size_of_error(sample: Sample, lens: Lens | None) -> Estimator:
+    """Return the estimator that says how large the error is where the user names none."""
+    from calibstat.estimators.panels import default_size  # needs scipy.special
+
+    check_sample(sample)
+    seen = check_lens(lens)(sample)
+    return default_size(seen.predictions.n_classes, len(seen))
 
 
 def _in_vain(null: Null, asked: Null | str | None, level: float, seen: Sample) -> bool:

@@ -18,15 +18,15 @@ def in_words(lens: Lens, classes: Sequence[Hashable], seen: str = "") -> str:
 
     >>> from calibstat import Canonical, Given, TopLabel
     >>> in_words(Canonical(), ["no", "yes"]), in_words(TopLabel() | Given("age"), ["cat", "dog", "car"])
-    ('P(yes)', 'the confidence in the predicted class, given age')
+    ('P(yes)', 'P(predicted class) given age')
     """
     what = _everything(classes, seen)
     limits = ""
     for part in lens.parts:
         if isinstance(part, Given):
-            limits += f", given {' and '.join('the prediction' if name is ... else name for name in part.names)}"
+            limits += f" given {' and '.join('the prediction' if name is ... else name for name in part.names)}"
         elif isinstance(part, Region):
-            limits += f", where {part.name or 'its region says'}"
+            limits += f" where {part.name or 'its region says'}"
         else:
             what = _of_one(part)
     return what + limits
@@ -48,11 +48,11 @@ def event_in_words(label: Hashable) -> str:
 def _of_one(lens: Lens) -> str:
     match lens:
         case TopLabel():
-            return "the confidence in the predicted class"
+            return event_in_words("predicted class")
         case TopK(k):
-            return f"the probabilities of the {k} most probable classes"
+            return f"the {k} most probable classes"
         case ClassWise(label):
             return event_in_words(label)
         case Partition():
-            return "the probabilities of groups of classes"
+            return "groups of classes"
     return "what " + re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(lens).__name__).lower() + " shows"
