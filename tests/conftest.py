@@ -12,6 +12,7 @@ from pathlib import Path
 for _library in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMEXPR"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ["COLUMNS"] = "100"  # results are as wide as the terminal
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402

@@ -23,6 +23,7 @@ from calibstat.cli.pictures import reliability, reliability_questions, show_and_
 from calibstat.cli.questions import Measure, Question, panel, read_given, read_sample, variables_asked
 from calibstat.cli.test import CAUTION, cost_of, tell, what_it_costs
 from calibstat.cli.text import VERBOSE, ProgressBar, each_beside, each_once, plain_warnings
+from calibstat.inference.direction import NO_DIRECTION
 from calibstat.inference.results import EXPECTED, ends_text, number, picked
 from calibstat.inference.screen import Screen
 
@@ -48,6 +49,7 @@ class Answer:
             **self.question.to_dict(),
             **picked(found.question, "n n_classes"),
             **found.question.counts._asdict(),
+            **(found.question.direction or NO_DIRECTION).to_dict(),
             "estimate": found.headline,
             "null_mean": found.headline_null_mean,
             **picked(found, "confidence_interval confidence_level interval_note notes"),

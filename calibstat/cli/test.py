@@ -52,6 +52,7 @@ from calibstat.cli.text import (
     table_width,
 )
 from calibstat.data.parameters import LEVEL
+from calibstat.inference.direction import NO_DIRECTION
 from calibstat.inference.multiplicity import (
     ADJUSTMENTS,
     adjust_pvalues,
@@ -236,6 +237,7 @@ class Record:
             **self.question.to_dict(),
             **picked(test.question, "n n_classes"),
             **test.question.counts._asdict(),
+            **(test.question.direction or NO_DIRECTION).to_dict(),
             **picked(test, "statistic null_mean pvalue"),
             **picked(self, "pvalue_adjusted adjust"),
             "hypothesis": test.hypothesis,

@@ -42,6 +42,9 @@ class Direction(NamedTuple):
         return f"{self.predicted:.3g} predicted, {self.happened:.3g} happened" + (f" ({beside})" if beside else "")
 
 
+NO_DIRECTION = Direction(nan, nan, nan)
+
+
 def direction_of(seen: Sample) -> Direction | None:
     """Return which way the predictions of two outcomes err; None for more outcomes."""
     predictions = seen.predictions

@@ -22,7 +22,7 @@ from calibstat.data.sample import Sample
 from calibstat.draws.streams import ClusterCount
 from calibstat.estimators.base import Estimator
 from calibstat.inference import _latex as latex
-from calibstat.inference.direction import Direction, direction_of
+from calibstat.inference.direction import NO_DIRECTION, Direction, direction_of
 from calibstat.inference.multiplicity import cannot_reject
 from calibstat.inference.screen import Screen, filled, hang, layout, table_html
 from calibstat.lenses.base import Lens
@@ -561,7 +561,7 @@ class Estimate(Result):
         named = _names_numbers(self.estimate) or isinstance(self.estimate, float) or len(whole) > _LONGEST
         none = "" if self.confidence_interval else "none: "
         return [
-            *([] if named else [("values", whole)]),
+            *([("values", "several numbers, in .estimate" if named else whole)] if self.headline is None else []),
             *([] if self.headline is None else [("value", self.question.estimator.quantity)]),
             *([] if self.headline is None else [("noise alone", EXPECTED)]),
             ("interval", f"{none}{self.interval_note}"),
@@ -636,7 +636,7 @@ class Inquiry:
             "n": self.n,
             "n_classes": self.n_classes,
             "source": self.source,
-            **({} if self.direction is None else self.direction.to_dict()),
+            **(self.direction or NO_DIRECTION).to_dict(),
             **({} if self.clusters is None else self.clusters.to_dict()),
         }
 

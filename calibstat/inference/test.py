@@ -95,9 +95,9 @@ def calibration_test(
     >>> sample = cs.Sample(rng.random(500) < p**2, p)
     >>> result = cs.calibration_test(sample, cs.ECE(cs.EqualMass(10)))
     >>> print(result.verdict)
-    Evidence of miscalibration at 5 % through Canonical() (n = 500, p < 1e-12 (exact)). Its size: 0.1777 (expected \
-calibration error of cell means, total variation, binned), where 0.04501 is expected of a calibrated model with as \
-many rows.
+    Evidence at 5 % of miscalibration of P(True) (n = 500, p < 1e-12): 0.492 predicted, 0.314 happened (O/E 0.639, \
+slope 1.49). Expected calibration error of cell means (total variation, binned): 0.1777, where noise alone gives \
+0.04501.
     >>> statistic, pvalue = result
     >>> print(cs.calibration_test(sample, rng=0).direction.strip())
     It points to a smooth distortion of the logits: a shift, a slope, or bent tails.

@@ -33,7 +33,7 @@ def in_words(lens: Lens, classes: Sequence[Hashable], seen: str = "") -> str:
 
 
 def _everything(classes: Sequence[Hashable], seen: str) -> str:
-    if seen:
+    if seen or tuple(classes) == ("other", "top"):
         return _of_one(TopLabel())
     if len(classes) == 2:
         return event_in_words(classes[1])

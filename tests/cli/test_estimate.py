@@ -20,6 +20,10 @@ KEYS = [
     "effective_rows",
     "largest_share",
     "smallest_cell_events",
+    "predicted",
+    "happened",
+    "slope",
+    "observed_to_expected",
     "estimate",
     "null_mean",
     "confidence_interval",
@@ -76,7 +80,7 @@ def test_no_interval_is_null_and_said(estimated, off):
     assert record["confidence_interval"] is None
     assert record["interval_note"].startswith("no interval is known to cover for PDE")
     _, text, _ = estimated(*options)
-    assert "none" in text.splitlines()[1]
+    assert "(no interval)" in text
 
 
 def test_costs_are_told_of_each_lens_that_leaves_two_outcomes(estimated, off, run):
@@ -87,11 +91,14 @@ def test_costs_are_told_of_each_lens_that_leaves_two_outcomes(estimated, off, ru
     assert top["costs"] == found.to_dict()
     assert "costs" not in canonical
     told = " ".join(estimated(*options[:-2])[1].split())
-    assert f"costs top-label: {found.verdict}" in told
+    assert f"Costs of P(predicted class): {found.meaning}" in told
     tested = " ".join(
         run("test", off, "--label", "pet", "--probs", "prob_*", "--lens", "top-label", "--costs", "1,4")[1].split()
     )
-    assert "costs top-label: What it costs (acting from 0.2 on, where a false alarm costs 1 and a miss 4)" in tested
+    assert (
+        "Costs of P(predicted class): What it costs (acting from 0.2 on, where a false alarm costs 1 and a miss 4)"
+        in tested
+    )
     _, text, _ = estimated(
         off, "--lens", "top-label", "--estimator", "DecisionLoss(costs=(1, 4))", "--n-resamples", "99"
     )
@@ -111,12 +118,15 @@ def test_costs_that_cannot_be_told_are_refused(estimated, off, run):
 def test_text(estimated, off, run, binary):
     code, out, err = estimated(off, "--given", "age")
     assert (code, err) == (0, "")
-    assert out.splitlines()[0].split() == ["lens", "class", "given", "value", "expected", "95", "%", "interval"]
-    assert "in these cells (a lower bound of the unbinned one)" in " ".join(out.split())
+    heading = out.split("\n\n")[1].splitlines()[0]
+    assert heading.split() == ["calibration", "of", "value", "noise", "alone", "95", "%", "interval"]
+    assert "in these cells (a lower bound of the unbinned one)" in " ".join(
+        estimated(off, "--given", "age", "--verbose")[1].split()
+    )
     assert max(map(len, out.splitlines())) <= 100
     assert "is calibrated" not in out
     code, out, _ = run("estimate", binary, "--label", "y", "--probs", "p", "--weights", "w")
-    assert (code, out.splitlines()[1].split()[0]) == (0, "canonical")
+    assert (code, out.split(" of cell means ")[0]) == (0, "Expected calibration error")
 
 
 def test_confidences_and_standard_input(run, folder, monkeypatch):
@@ -149,6 +159,7 @@ def test_bad_options(estimated, off, options, words):
         assert words in err
     else:  # too few resamples for the level: a value without an interval, and why
         assert code == 0
+        out = estimated(off, *options, "--verbose")[1]
         assert "5 resamples are too few for level 0.95; take at least 19" in " ".join(out.split())
 
 
@@ -162,7 +173,7 @@ def test_what_limits_an_interval_is_said(run, folder):
     options = ("estimate", path, "--label", "y", "--probs", "p")
     code, out, _ = run(*options)
     assert code == 0
-    assert f"note canonical: {notes[0]}" in " ".join(out.split())
+    assert f"note {notes[0]}" in " ".join(out.split())
     assert json.loads(run(*options, "--format", "json")[1])[0]["notes"] == list(notes)
 
 
@@ -171,11 +182,11 @@ def test_numbers_of_a_record_are_rows_below_the_headline(run, folder):
     labels, p = [0, 0, 1, 0, 1, 1, 0, 1, 1, 1], [k / 10 + 0.05 for k in range(10)]
     path.write_text("y,p\n" + "".join(f"{y},{each:.2f}\n" for y, each in zip(labels, p, strict=True)))
     _, out, _ = run("estimate", path, "--label", "y", "--probs", "p", "--estimator", "Cox", "--n-resamples", "9")
-    assert out.splitlines()[:6] == [
-        "lens                       value  expected  95 % interval",
-        "canonical                 0.5986     1.612  none",
-        "  intercept in the large   0.604            -0.9373 to 2.145",
-        "  intercept               0.6374            -1.011 to 2.286",
-        "  slope                    1.106            -0.3267 to 2.538",
+    assert out.split("\n\n")[1].splitlines() == [
+        "calibration of             value  noise alone      95 % interval",
+        "P(1)                      0.5986        1.612               none",
+        "  intercept in the large   0.604               -0.9373 to 2.145",
+        "  intercept               0.6374                -1.011 to 2.286",
+        "  slope                    1.106               -0.3267 to 2.538",
         "  likelihood ratio        0.6226",
     ]

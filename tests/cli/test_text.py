@@ -30,11 +30,9 @@ def test_a_rejection_comes_with_its_size(pets, off):
     code, out, err = pets(off)
     assert (code, err) == (0, "")
     text = " ".join(out.split("\n\n")[0].split())
-    assert text.startswith(
-        "Evidence of miscalibration: 5 of 5 tests reject at 5 %, adjusted by Holm's method (n = 600)."
-    )
+    assert text.startswith("Evidence at 5 % of miscalibration in 5 of 5 tests (n = 600, adjusted by Holm's method).")
     values = {row[0]: row for row in table(out)}
-    size = re.search(r"excess over noise, (\S+): (\S+), where (\S+) is expected", text)
+    size = re.search(r"The largest, of (.*?): (\S+), where noise alone gives (\S+) ", text)
     assert float(size[2]) == pytest.approx(float(values[size[1]][1]), rel=0.01)
     assert float(size[3]) == pytest.approx(float(values[size[1]][2]), rel=0.01)
 
@@ -52,7 +50,7 @@ def test_no_evidence_is_never_called_calibrated(pets, fair):
 def test_the_table_agrees_with_json(pets, fair):
     rows = table(pets(fair, "--given", "sex")[1])
     records = json.loads(pets(fair, "--given", "sex", "--format", "json")[1])
-    assert rows[0] == ["lens", "class", "given", "value", "expected", "p", "adjusted p"]
+    assert rows[0] == ["calibration of", "error", "noise alone", "p", "adjusted p"]
     assert len(rows) == 1 + len(records)
     for row, record in zip(rows[1:], records, strict=True):
         value, expected, p, adjusted = row[-4:]
@@ -74,7 +72,8 @@ def test_the_way_of_adjusting_is_chosen_and_said(pets, off):
     assert [record["pvalue_adjusted"] for record in records] == pytest.approx(list(wanted))
     assert {record["adjust"] for record in records} == {"fdr_by"}
     out = " ".join(pets(off, "--adjust", "fdr_by")[1].split())
-    assert "5 of 5 tests reject at 5 %, adjusted by Benjamini and Yekutieli's method (n = 600)" in out
+    assert "in 5 of 5 tests (n = 600, adjusted by Benjamini and Yekutieli's method)" in out
+    out = " ".join(pets(off, "--adjust", "fdr_by", "--verbose")[1].split())
     assert "(share of false discoveries, for any dependence) over the tests above; * at most 5 %" in out
     code, _, err = pets(off, "--adjust", "max-t")
     assert code == 2
@@ -84,39 +83,41 @@ def test_the_way_of_adjusting_is_chosen_and_said(pets, off):
 def test_the_smallest_pvalue_of_draws_is_no_bound(pets, off):
     rows = table(pets(off, "--lens", "top-label", "--lens", "canonical", "--n-resamples", "999")[1])
     assert [row[-3:] for row in rows[1:]] == [["0.001", "0.002", "*"]] * 2
-    assert table(pets(off, "--lens", "top-label", "--n-resamples", "199")[1])[1][-1] == "0.005"
+    assert "(n = 600, p = 0.005)" in pets(off, "--lens", "top-label", "--n-resamples", "199")[1]
 
 
 def test_the_default_pvalue_is_that_of_the_panel_and_the_value_its_size(pets, off):
-    out = " ".join(pets(off, "--lens", "top-label")[1].split())
-    assert "It points to over-confidence: predictions are too extreme. Its size, top-label: " in out
+    out = " ".join(pets(off, "--lens", "top-label", "--verbose")[1].split())
+    assert "It points to over-confidence: predictions are too extreme." in out
+    assert "Expected calibration error of cell means (total variation, binned): " in out
     assert "the strongest of several statistics on the same redraws: Spiegelhalter, cubic score, Anders" in out
-    assert "what noise alone gives a calibrated model with as many rows (computed, no Monte Carlo error)" in out
+    assert "as of a calibrated model with as many rows (computed, no Monte Carlo error)" in out
 
 
 def test_pvalues_are_computed_where_that_can_be_and_the_text_says_which(pets, off):
     measure = ("--estimator", "ExpectedMiscalibration")
-    out = pets(off, "--lens", "top-label", "--lens", "canonical", *measure)[1]
+    out = pets(off, "--lens", "top-label", "--lens", "canonical", *measure, "--verbose")[1]
     (_, top, canonical) = table(out)
     assert float(top[-3]) < 1e-4
     assert canonical[-3] == "0.001"
     words = " ".join(out.split())
-    assert "(top-label: computed, no Monte Carlo error; canonical: 999 resamples, seed 0)" in words
-    only = " ".join(pets(off, "--lens", "top-label", *measure)[1].split())
+    assert re.search(r"top-label: [^()]* \(computed, no Monte Carlo error\)", words)
+    assert re.search(r"canonical: [^()]* \(999 resamples, seed 0\)", words)
+    only = " ".join(pets(off, "--lens", "top-label", *measure, "--verbose")[1].split())
     assert "(computed, no Monte Carlo error)" in only
     assert "resamples" not in only
 
 
-def test_a_single_test_has_no_adjusted_column(run, binary):
-    _, out, _ = run("test", binary, "--label", "y", "--probs", "p")
-    assert table(out)[0] == ["lens", "value", "expected", "p"]
-    assert re.match(r"Calibration is not rejected at 5 % in 1 test \(n = 600, p = [\d.]+\)\.", out)
+def test_a_single_test_needs_no_table(run, binary):
+    _, out, _ = run("test", binary, "--label", "y", "--probs", "p", "--verbose")
+    assert re.match(r"Calibration of P\(1\) is not rejected at 5 % \(n = 600, p = [\d.]+\): 0\.\d+ predicted, 0\.", out)
     assert "Holm" not in out
+    assert "calibration of" not in out
 
 
 def test_what_was_tested_and_what_breaks_it_is_said(pets, fair):
-    plain = " ".join(pets(fair)[1].split())
-    conditioned = " ".join(pets(fair, "--given", "age")[1].split())
+    plain = " ".join(pets(fair, "--verbose")[1].split())
+    conditioned = " ".join(pets(fair, "--given", "age", "--verbose")[1].split())
     for words in (
         "given the prediction, the outcome seen through the lens follows the prediction",
         "3 columns prob_cat, prob_dog, prob_eel taken for classes cat, dog, eel (column names)",
@@ -129,7 +130,7 @@ def test_what_was_tested_and_what_breaks_it_is_said(pets, fair):
         assert words in plain
     assert "beyond the error of the prediction: after predictions were recalibrated on these rows" in conditioned
     assert "beyond the error" not in plain
-    strong = " ".join(pets(fair, "--given", "age", "--null", "strong")[1].split())
+    strong = " ".join(pets(fair, "--given", "age", "--null", "strong", "--verbose")[1].split())
     assert "(the strong null)" in strong
     assert "strong null" not in plain
     assert "strong null" not in conditioned
@@ -140,7 +141,9 @@ def test_lines_fit_a_terminal(pets, off):
 
 
 def test_small_numbers_keep_digits(pets, fair):
-    rows = table(pets(fair, "--estimator", "SquaredCE", "--lens", "top-label", "--bins", "2")[1])
+    rows = table(
+        pets(fair, "--estimator", "SquaredCE", "--lens", "top-label", "--lens", "class-wise:cat", "--bins", "2")[1]
+    )
     assert len(rows[1][2].lstrip("0.")) >= 2
 
 
@@ -164,12 +167,12 @@ def test_the_headline_uses_adjusted_pvalues():
 
 def test_one_test_and_one_redraw_are_singular_and_the_headline_says_that_no_data_could_be_rejected(run, binary):
     code, out, err = run(
-        "test", binary, "--label", "y", "--probs", "p", "--estimator", "ECE", "--null", "Consistency(1)"
+        "test", binary, "--label", "y", "--probs", "p", "--estimator", "ECE", "--null", "Consistency(1)", "--verbose"
     )
     assert (code, err) == (0, "")
     assert " ".join(out.split()).startswith(
         "No test could reject at 5 %, whatever the data: with 1 redraw the smallest possible p-value is 0.5 (at least "
-        "19 redraws are needed). Calibration is not rejected at 5 % in 1 test (n = 600, p = "
+        "19 redraws are needed). Calibration of P(1) is not rejected at 5 % (n = 600, p = "
     )
     assert "(1 resample, seed 0)" in " ".join(out.split())
     assert "Holm" not in out
@@ -186,8 +189,8 @@ def test_more_redraws_are_taken_where_none_of_those_asked_for_could_reject(pets,
     """Five tests by Holm's method need 99 redraws at 5 %, and 499 at 1 %."""
     _, out, _ = pets(off, *options)
     words = " ".join(out.split())
-    assert out.startswith("Evidence of miscalibration: ")
-    assert f"({taken} resamples, seed 0)" in words
+    assert out.startswith("Evidence at ")
+    assert f"({taken} resamples, seed 0)" in " ".join(pets(off, *options, "--verbose")[1].split())
     assert f"note {taken} redraws were taken, since with {options[1]} no adjusted p-value could be at most" in words
     records = json.loads(pets(off, *options, "--format", "json")[1])
     assert {record["n_resamples"] for record in records} == {taken}
@@ -215,7 +218,7 @@ def test_errors_of_rare_events_are_no_zeros(run, tmp_path, unit):
     path = tmp_path / "rare.csv"
     path.write_text("y,p\n" + "".join(f"0,{unit * (k + 0.5)!r}\n" for k in range(100)))
     _, out, _ = run("test", path, "--label", "y", "--probs", "p", "--labels", "0,1")
-    assert table(out)[1] == ["canonical", f"{50 * unit:.4g}", f"{100 * unit:.4g}", "1"]
+    assert f": {50 * unit:.4g}, where noise alone gives {100 * unit:.4g}." in " ".join(out.split())
 
 
 def test_a_narrow_terminal_breaks_words_but_no_table(monkeypatch):

@@ -25,19 +25,20 @@ def test_there_is_an_interval_and_the_text_says_for_what(calibrated):
     low, high = found.confidence_interval
     assert (low, high) == (found.confidence_interval.low, found.confidence_interval.high)
     assert low == 0 < found.estimate < high
-    assert f"interval  95 %: 0 to {high:.4g}, for the *binned* error" in str(found)
+    assert f"(95 %: 0 to {high:.4g})" in str(found)
+    assert "interval     for the *binned* error" in found.to_text(9999, verbose=True)
 
 
 def test_text_shows_value_null_mean_lens_labels_and_source(miscalibrated):
     found = cs.estimate(miscalibrated, cs.TopLabel() | ECE, rng=0)
     for part in (
-        f"{found.estimate:.4g}: expected calibration error",
-        f"expected of a calibrated model with as many rows: {found.null_mean:.4g}",
-        "Estimate through TopLabel()",
+        f"Expected calibration error of cell means (total variation, binned): {found.estimate:.4g} (95 %: ",
+        f"where noise alone gives {found.null_mean:.4g}. P(predicted class) (n = 600): ",
+        "seen through TopLabel()",
         "n = 600",
         found.question.source,
     ):
-        assert part in str(found)
+        assert part in found.to_text(9999, verbose=True)
     assert all(label in found.question.source for label in ("cat", "dog", "car"))
 
 
@@ -61,7 +62,7 @@ def test_histogram_regression_gives_a_dataset_and_null_means_of_zero(calibrated)
     assert found.null_mean.shape == (4, 2)
     noise = 4 * 0.5 / np.sqrt(expected["count"].values * 999)  # four standard errors of a mean of 999 redraws, at most
     assert (np.abs(found.null_mean) <= noise[:, None]).all()
-    assert "several numbers, see .estimate" in str(found)
+    assert "several numbers, in .estimate" in found.to_text(9999, verbose=True)
 
 
 def test_histogram_regression_keeps_empty_cells():

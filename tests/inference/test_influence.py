@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -136,9 +138,9 @@ def test_a_score_statistic_comes_with_its_coefficients():
     fit, found = cs.Cox()(sample), estimate(sample, cs.Cox(), n_resamples=9, rng=0)
     low, high = fit.slope_interval
     assert found.confidence_interval is None
-    assert f"slope: {fit.slope:.4g} (95 %: {low:.4g} to {high:.4g})" in str(found)
+    assert re.search(rf"slope +{fit.slope:.4g} +{low:.4g} to {high:.4g}\n", str(found))
     separated = cs.Sample([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9])
-    assert "slope: not defined" in str(estimate(separated, cs.Cox(), n_resamples=9, rng=0))
+    assert re.search(r"slope +not defined", str(estimate(separated, cs.Cox(), n_resamples=9, rng=0)))
 
 
 # What rows do not show

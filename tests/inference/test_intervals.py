@@ -164,7 +164,7 @@ def test_no_interval_and_the_reason(calibrated, estimator, reason):
     assert found.to_dict()["confidence_interval"] is None
     with pytest.raises(NoInterval, match=reason):
         raise NoInterval(found.interval_note)
-    assert "interval  none: " in str(found)
+    assert "interval     none: " in found.to_text(9999, verbose=True)
 
 
 # Values that a seminorm of the noise moves at most as far

@@ -1,0 +1,241 @@
+"""Whole screens, as a person sees them on terminals of 80 and of 120 columns: the answer, a table, at most two notes."""
+
+from __future__ import annotations
+
+import pytest
+
+PETS, TWO = ("off", "--label", "pet", "--probs", "prob_*"), ("binary", "--label", "y", "--probs", "p")
+
+
+@pytest.fixture
+def screen(run, monkeypatch, off, binary):
+    """What a command prints on a terminal of so many columns; files are named by their fixtures."""
+
+    def call(columns, command, name, *options):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        code, out, err = run(command, {"off": off, "binary": binary}[name], *options)
+        assert (code, err) == (0, "")
+        assert max(map(len, out.splitlines())) <= columns
+        return out
+
+    return call
+
+
+SCREENS = [
+    (
+        80,
+        ("test", *PETS),
+        """\
+Evidence at 5 % of miscalibration in 5 of 5 tests (n = 600, adjusted by Holm's
+method). The largest, of all 3 probabilities together: 0.2068, where noise alone
+gives 0.1067 (adjusted p = 0.005). It points to local errors: similar
+predictions that err in the same direction, also between classes.
+
+calibration of                 error  noise alone      p  adjusted p
+P(predicted class)            0.1449       0.0587  0.001       0.005  *
+all 3 probabilities together  0.2068       0.1067  0.001       0.005  *
+P(cat)                        0.1082       0.0497  0.001       0.005  *
+P(dog)                        0.1441       0.0502  0.001       0.005  *
+P(eel)                        0.1330       0.0498  0.001       0.005  *
+
+note         p-values do not hold if the model or its calibration was fitted on
+             these rows, if rows come in clusters (several of one patient, one
+             video), or if predictions are cross-validated
+
+How this was computed: --verbose
+""",
+    ),
+    (
+        80,
+        ("test", *TWO),
+        """\
+Calibration of P(1) is not rejected at 5 % (n = 600, p = 0.863): 0.494
+predicted, 0.482 happened (O/E 0.975, slope 0.989). Expected calibration error
+of cell means (total variation, binned): 0.02965, where noise alone gives
+0.05048.
+
+note         p-values do not hold if the model or its calibration was fitted on
+             these rows, if rows come in clusters (several of one patient, one
+             video), or if predictions are cross-validated
+
+How this was computed: --verbose
+""",
+    ),
+    (
+        80,
+        ("test", *PETS, "--lens", "top-label", "--given", "age"),
+        """\
+Evidence at 5 % of miscalibration in 1 of 2 tests (n = 600, adjusted by Holm's
+method). The largest, of P(predicted class): 0.1449, where noise alone gives
+0.05873 (adjusted p = 0.002): 0.607 predicted, 0.462 happened (O/E 0.761, slope
+0.597). It points to over-confidence: predictions are too extreme.
+
+calibration of                 error  noise alone      p  adjusted p
+P(predicted class)            0.1449       0.0587  0.001       0.002  *
+P(predicted class) given age  0.0606       0.0494  0.194       0.194
+
+note         p-values do not hold if the model or its calibration was fitted on
+             these rows, if rows come in clusters (several of one patient, one
+             video), or if predictions are cross-validated
+
+How this was computed: --verbose
+""",
+    ),
+    (
+        80,
+        ("estimate", *PETS, "--lens", "top-label", "--lens", "class-wise:cat"),
+        """\
+Expected calibration error of cell means (total variation, binned): 0.1449
+(95 %: 0.05797 to 0.2318), where noise alone gives 0.05873. P(predicted class)
+(n = 600): 0.607 predicted, 0.462 happened (O/E 0.761, slope 0.597). It is the
+largest of 2.
+
+calibration of       value  noise alone      95 % interval
+P(predicted class)  0.1449      0.05873  0.05797 to 0.2318
+P(cat)              0.1082      0.04968  0.02979 to 0.1866
+
+note         few rows of similar predictions have another outcome than most: the
+             interval has the noise that they may hide
+note         intervals do not hold if the model or its calibration was fitted on
+             these rows, if rows come in clusters (several of one patient, one
+             video), or if predictions are cross-validated
+
+How this was computed: --verbose
+""",
+    ),
+    (
+        80,
+        ("estimate", *TWO, "--estimator", "Cox"),
+        """\
+Score statistic of calibration intercept 0 and slope 1: 0.5574 (no interval),
+where noise alone gives 1.983. P(1) (n = 600): 0.494 predicted, 0.482 happened
+(O/E 0.975, slope 0.989).
+
+calibration of               value  noise alone      95 % interval
+P(1)                        0.5574        1.983               none
+  intercept in the large  -0.07272               -0.2672 to 0.1218
+  intercept               -0.07226               -0.2663 to 0.1218
+  slope                     0.9885                 0.8164 to 1.161
+  likelihood ratio          0.5541
+
+note         intervals do not hold if the model or its calibration was fitted on
+             these rows, if rows come in clusters (several of one patient, one
+             video), or if predictions are cross-validated
+
+How this was computed: --verbose
+""",
+    ),
+    (
+        120,
+        ("test", *PETS),
+        """\
+Evidence at 5 % of miscalibration in 5 of 5 tests (n = 600, adjusted by Holm's method). The largest,
+of all 3 probabilities together: 0.2068, where noise alone gives 0.1067 (adjusted p = 0.005). It
+points to local errors: similar predictions that err in the same direction, also between classes.
+
+calibration of                 error  noise alone      p  adjusted p
+P(predicted class)            0.1449       0.0587  0.001       0.005  *
+all 3 probabilities together  0.2068       0.1067  0.001       0.005  *
+P(cat)                        0.1082       0.0497  0.001       0.005  *
+P(dog)                        0.1441       0.0502  0.001       0.005  *
+P(eel)                        0.1330       0.0498  0.001       0.005  *
+
+note         p-values do not hold if the model or its calibration was fitted on these rows, if rows
+             come in clusters (several of one patient, one video), or if predictions are
+             cross-validated
+
+How this was computed: --verbose
+""",
+    ),
+    (
+        120,
+        ("test", *TWO),
+        """\
+Calibration of P(1) is not rejected at 5 % (n = 600, p = 0.863): 0.494 predicted, 0.482 happened
+(O/E 0.975, slope 0.989). Expected calibration error of cell means (total variation, binned):
+0.02965, where noise alone gives 0.05048.
+
+note         p-values do not hold if the model or its calibration was fitted on these rows, if rows
+             come in clusters (several of one patient, one video), or if predictions are
+             cross-validated
+
+How this was computed: --verbose
+""",
+    ),
+    (
+        120,
+        ("test", *PETS, "--lens", "top-label", "--given", "age"),
+        """\
+Evidence at 5 % of miscalibration in 1 of 2 tests (n = 600, adjusted by Holm's method). The largest,
+of P(predicted class): 0.1449, where noise alone gives 0.05873 (adjusted p = 0.002): 0.607
+predicted, 0.462 happened (O/E 0.761, slope 0.597). It points to over-confidence: predictions are
+too extreme.
+
+calibration of                 error  noise alone      p  adjusted p
+P(predicted class)            0.1449       0.0587  0.001       0.002  *
+P(predicted class) given age  0.0606       0.0494  0.194       0.194
+
+note         p-values do not hold if the model or its calibration was fitted on these rows, if rows
+             come in clusters (several of one patient, one video), or if predictions are
+             cross-validated
+
+How this was computed: --verbose
+""",
+    ),
+    (
+        120,
+        ("estimate", *PETS, "--lens", "top-label", "--lens", "class-wise:cat"),
+        """\
+Expected calibration error of cell means (total variation, binned): 0.1449 (95 %: 0.05797 to
+0.2318), where noise alone gives 0.05873. P(predicted class) (n = 600): 0.607 predicted, 0.462
+happened (O/E 0.761, slope 0.597). It is the largest of 2.
+
+calibration of       value  noise alone      95 % interval
+P(predicted class)  0.1449      0.05873  0.05797 to 0.2318
+P(cat)              0.1082      0.04968  0.02979 to 0.1866
+
+note         few rows of similar predictions have another outcome than most: the interval has the
+             noise that they may hide
+note         intervals do not hold if the model or its calibration was fitted on these rows, if rows
+             come in clusters (several of one patient, one video), or if predictions are
+             cross-validated
+
+How this was computed: --verbose
+""",
+    ),
+    (
+        120,
+        ("estimate", *TWO, "--estimator", "Cox"),
+        """\
+Score statistic of calibration intercept 0 and slope 1: 0.5574 (no interval), where noise alone
+gives 1.983. P(1) (n = 600): 0.494 predicted, 0.482 happened (O/E 0.975, slope 0.989).
+
+calibration of               value  noise alone      95 % interval
+P(1)                        0.5574        1.983               none
+  intercept in the large  -0.07272               -0.2672 to 0.1218
+  intercept               -0.07226               -0.2663 to 0.1218
+  slope                     0.9885                 0.8164 to 1.161
+  likelihood ratio          0.5541
+
+note         intervals do not hold if the model or its calibration was fitted on these rows, if rows
+             come in clusters (several of one patient, one video), or if predictions are
+             cross-validated
+
+How this was computed: --verbose
+""",
+    ),
+]
+
+
+@pytest.mark.parametrize(("columns", "command", "expected"), SCREENS)
+def test_the_whole_screen(screen, columns, command, expected):
+    assert screen(columns, *command) == expected
+
+
+@pytest.mark.parametrize("command", ["test", "estimate"])
+def test_the_first_screen_has_no_python(screen, command):
+    """Names of classes and their arguments are for those who ask how a number was computed."""
+    first, everything = (screen(80, command, *PETS, *more) for more in ((), ("--verbose",)))
+    assert not any(name in first for name in ("ECE(", "Canonical", "TopLabel", "EqualMass", "None", "=" * 2))
+    assert "ECE(binning=EqualMass(n_bins=15))" in " ".join(everything.split())
+    assert everything.split("\n\n")[:2] == first.split("\n\n")[:2]
