@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -34,3 +35,8 @@ def slow(case: Any) -> Any:
     """Mark one case as slow, with its name if it has one already."""
     values, name = (case.values, case.id) if hasattr(case, "marks") else (case, None)
     return pytest.param(*(values if isinstance(values, tuple) else (values,)), id=name, marks=pytest.mark.slow)
+
+
+def everything(result: Any) -> str:
+    """All that a result can print, with each paragraph on one line."""
+    return re.sub(r"\n {12,}(?=\S)", " ", result.to_text(verbose=True))

@@ -387,7 +387,7 @@ def headline(records: Sequence[Record], level: float) -> str:
     test = largest.test
     value, mean = test.statistic, test.null_mean
     return (
-        f"Evidence at {percent(level)} of miscalibration in {len(rejected)} of {len(records)} tests (n = {n}, adjusted "
+        f"Evidence of miscalibration at {percent(level)} in {len(rejected)} of {len(records)} tests (n = {n}, adjusted "
         f"{_method(records[0].adjust)}). The largest, of {test.question.what}: {number(value, mean)}, "
         f"{test.question.noise_gives} {number(mean, value)} (adjusted {largest.equation(level)})"
         f"{test.question.which_way}.{test.direction}"

@@ -370,7 +370,7 @@ class CalibrationTest(Result):
         if self.pvalue > self.level:
             told = f"{not_rejected(self.level, self._none_could, f'Calibration of {question.what}')} {rows}"
         else:
-            told = f"Evidence at {percent(self.level)} of miscalibration of {question.what} {rows}"
+            told = f"Evidence of miscalibration of {question.what} at {percent(self.level)} {rows}"
             size += self.direction
         costs = f" {self.decision.verdict}" if self.decision else ""
         return f"{told}{question.which_way}. {size}{costs}"

@@ -14,7 +14,7 @@ html = LazyModule("html")
 
 WIDTH = 100
 """The longest line of a paragraph."""
-INDENT = 13
+INDENT = 12
 """Where paragraphs begin that stand beside their names."""
 _NARROWEST = 40
 _MOST_NOTES = 2
@@ -64,13 +64,13 @@ class Screen:
         Parameters
         ----------
         width : int, optional
-            The longest line (by default that of the terminal, and 100 letters of text). A table that is wider goes
-            without its spare columns; with `verbose`, and where that does not suffice, it is laid out in parts, one
-            below the other.
+            The longest line; of sentences 100 letters at most. A table that is wider goes without its spare columns;
+            with `verbose`, and where that does not suffice, it is laid out in parts, one below the other.
         verbose : bool
             Whether to show all columns, all notes and all details.
         """
-        width, prose = (terminal_width(), min(terminal_width(), WIDTH)) if width is None else (width, width)
+        width = terminal_width() if width is None else width
+        prose = min(width, WIDTH)
         spare = () if verbose else self.spare
         hidden = too_many(self.cells, spare, width)
         table = layout(without(self.cells, hidden), self._numbers_without(hidden), width)

@@ -226,7 +226,7 @@ def test_the_level_is_that_of_the_words(binary, run):
     command = ("test", binary, "--label", "y", "--probs", "p")
     pvalue = json.loads(run(*command, "--format", "json")[1])[0]["pvalue"]
     assert run(*command, "--level", str(min(0.999, pvalue * 1.01)))[1].startswith("Evidence of miscalibration")
-    assert run(*command, "--level", str(pvalue * 0.99))[1].startswith("Calibration is not rejected at ")
+    assert run(*command, "--level", str(pvalue * 0.99))[1].startswith("Calibration of P(1) is not rejected at ")
 
 
 @pytest.mark.parametrize(

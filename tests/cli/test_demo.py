@@ -23,7 +23,7 @@ def test_the_story_and_the_picture(run, tmp_path, trained, monkeypatch):
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert str(picture) in out
     raw, recalibrated = out.split("Recalibrated: ")
-    assert "Evidence at 5 % of miscalibration in " in raw
+    assert "Evidence of miscalibration at 5 % in " in raw
     assert "Calibration is not rejected at 5 % in 12 tests" in recalibrated
     assert "In short: " in recalibrated
     assert "is calibrated" not in out

@@ -147,8 +147,8 @@ def test_too_few_resamples_for_holm(pets, off):
 
 def test_more_redraws_are_taken_where_the_usual_ones_could_not_reject(pets, file):
     few_rows = file("\n".join(GOOD.splitlines()[:21]))
-    assert "(999 resamples, seed 0)" in " ".join(pets(few_rows, "--level", "0.001")[1].split())
-    assert "(5559 resamples, seed 0)" in " ".join(pets(few_rows, "--level", "0.0009")[1].split())
+    assert "(999 resamples, seed 0)" in " ".join(pets(few_rows, "--level", "0.001", "--verbose")[1].split())
+    assert "(5559 resamples, seed 0)" in " ".join(pets(few_rows, "--level", "0.0009", "--verbose")[1].split())
 
 
 def test_many_classes_leave_class_wise_out(run, file):
@@ -206,7 +206,19 @@ def test_as_a_process_closed_standard_output_is_no_error(off):
 def test_as_a_process_ascii_output(file):
     path = file("pet,prob_café,prob_dog\n" + "café,0.7,0.3\ndog,0.4,0.6\n" * 200)
     done = call(
-        *("test", path, "--label", "pet", "--probs", "prob_*", "--lens", "top-label", "--n-resamples", "99"),
+        *(
+            "test",
+            path,
+            "--label",
+            "pet",
+            "--probs",
+            "prob_*",
+            "--lens",
+            "top-label",
+            "--n-resamples",
+            "99",
+            "--verbose",
+        ),
         stdout=subprocess.PIPE,
         env=os.environ | {"PYTHONIOENCODING": "ascii"},
     )

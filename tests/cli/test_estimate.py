@@ -183,8 +183,8 @@ def test_numbers_of_a_record_are_rows_below_the_headline(run, folder):
     path.write_text("y,p\n" + "".join(f"{y},{each:.2f}\n" for y, each in zip(labels, p, strict=True)))
     _, out, _ = run("estimate", path, "--label", "y", "--probs", "p", "--estimator", "Cox", "--n-resamples", "9")
     assert out.split("\n\n")[1].splitlines() == [
-        "calibration of             value  noise alone      95 % interval",
-        "P(1)                      0.5986        1.612               none",
+        "calibration of             value  noise alone     95 % interval",
+        "P(1)                      0.5986        1.612              none",
         "  intercept in the large   0.604               -0.9373 to 2.145",
         "  intercept               0.6374                -1.011 to 2.286",
         "  slope                    1.106               -0.3267 to 2.538",

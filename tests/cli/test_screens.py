@@ -1,4 +1,4 @@
-"""Whole screens, as a person sees them on terminals of 80 and of 120 columns: the answer, a table, at most two notes."""
+"""Whole screens, as a person sees them on terminals of 80 and 120 columns: the answer, a table, at most two notes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCREENS = [
         80,
         ("test", *PETS),
         """\
-Evidence at 5 % of miscalibration in 5 of 5 tests (n = 600, adjusted by Holm's
+Evidence of miscalibration at 5 % in 5 of 5 tests (n = 600, adjusted by Holm's
 method). The largest, of all 3 probabilities together: 0.2068, where noise alone
 gives 0.1067 (adjusted p = 0.005). It points to local errors: similar
 predictions that err in the same direction, also between classes.
@@ -38,9 +38,9 @@ P(cat)                        0.1082       0.0497  0.001       0.005  *
 P(dog)                        0.1441       0.0502  0.001       0.005  *
 P(eel)                        0.1330       0.0498  0.001       0.005  *
 
-note         p-values do not hold if the model or its calibration was fitted on
-             these rows, if rows come in clusters (several of one patient, one
-             video), or if predictions are cross-validated
+note        p-values do not hold if the model or its calibration was fitted on
+            these rows, if rows come in clusters (several of one patient, one
+            video), or if predictions are cross-validated
 
 How this was computed: --verbose
 """,
@@ -54,9 +54,9 @@ predicted, 0.482 happened (O/E 0.975, slope 0.989). Expected calibration error
 of cell means (total variation, binned): 0.02965, where noise alone gives
 0.05048.
 
-note         p-values do not hold if the model or its calibration was fitted on
-             these rows, if rows come in clusters (several of one patient, one
-             video), or if predictions are cross-validated
+note        p-values do not hold if the model or its calibration was fitted on
+            these rows, if rows come in clusters (several of one patient, one
+            video), or if predictions are cross-validated
 
 How this was computed: --verbose
 """,
@@ -65,7 +65,7 @@ How this was computed: --verbose
         80,
         ("test", *PETS, "--lens", "top-label", "--given", "age"),
         """\
-Evidence at 5 % of miscalibration in 1 of 2 tests (n = 600, adjusted by Holm's
+Evidence of miscalibration at 5 % in 1 of 2 tests (n = 600, adjusted by Holm's
 method). The largest, of P(predicted class): 0.1449, where noise alone gives
 0.05873 (adjusted p = 0.002): 0.607 predicted, 0.462 happened (O/E 0.761, slope
 0.597). It points to over-confidence: predictions are too extreme.
@@ -74,9 +74,9 @@ calibration of                 error  noise alone      p  adjusted p
 P(predicted class)            0.1449       0.0587  0.001       0.002  *
 P(predicted class) given age  0.0606       0.0494  0.194       0.194
 
-note         p-values do not hold if the model or its calibration was fitted on
-             these rows, if rows come in clusters (several of one patient, one
-             video), or if predictions are cross-validated
+note        p-values do not hold if the model or its calibration was fitted on
+            these rows, if rows come in clusters (several of one patient, one
+            video), or if predictions are cross-validated
 
 How this was computed: --verbose
 """,
@@ -94,11 +94,11 @@ calibration of       value  noise alone      95 % interval
 P(predicted class)  0.1449      0.05873  0.05797 to 0.2318
 P(cat)              0.1082      0.04968  0.02979 to 0.1866
 
-note         few rows of similar predictions have another outcome than most: the
-             interval has the noise that they may hide
-note         intervals do not hold if the model or its calibration was fitted on
-             these rows, if rows come in clusters (several of one patient, one
-             video), or if predictions are cross-validated
+note        few rows of similar predictions have another outcome than most: the
+            interval has the noise that they may hide
+note        intervals do not hold if the model or its calibration was fitted on
+            these rows, if rows come in clusters (several of one patient, one
+            video), or if predictions are cross-validated
 
 How this was computed: --verbose
 """,
@@ -118,9 +118,9 @@ P(1)                        0.5574        1.983               none
   slope                     0.9885                 0.8164 to 1.161
   likelihood ratio          0.5541
 
-note         intervals do not hold if the model or its calibration was fitted on
-             these rows, if rows come in clusters (several of one patient, one
-             video), or if predictions are cross-validated
+note        intervals do not hold if the model or its calibration was fitted on
+            these rows, if rows come in clusters (several of one patient, one
+            video), or if predictions are cross-validated
 
 How this was computed: --verbose
 """,
@@ -129,7 +129,7 @@ How this was computed: --verbose
         120,
         ("test", *PETS),
         """\
-Evidence at 5 % of miscalibration in 5 of 5 tests (n = 600, adjusted by Holm's method). The largest,
+Evidence of miscalibration at 5 % in 5 of 5 tests (n = 600, adjusted by Holm's method). The largest,
 of all 3 probabilities together: 0.2068, where noise alone gives 0.1067 (adjusted p = 0.005). It
 points to local errors: similar predictions that err in the same direction, also between classes.
 
@@ -140,9 +140,9 @@ P(cat)                        0.1082       0.0497  0.001       0.005  *
 P(dog)                        0.1441       0.0502  0.001       0.005  *
 P(eel)                        0.1330       0.0498  0.001       0.005  *
 
-note         p-values do not hold if the model or its calibration was fitted on these rows, if rows
-             come in clusters (several of one patient, one video), or if predictions are
-             cross-validated
+note        p-values do not hold if the model or its calibration was fitted on these rows, if rows
+            come in clusters (several of one patient, one video), or if predictions are
+            cross-validated
 
 How this was computed: --verbose
 """,
@@ -155,9 +155,9 @@ Calibration of P(1) is not rejected at 5 % (n = 600, p = 0.863): 0.494 predicted
 (O/E 0.975, slope 0.989). Expected calibration error of cell means (total variation, binned):
 0.02965, where noise alone gives 0.05048.
 
-note         p-values do not hold if the model or its calibration was fitted on these rows, if rows
-             come in clusters (several of one patient, one video), or if predictions are
-             cross-validated
+note        p-values do not hold if the model or its calibration was fitted on these rows, if rows
+            come in clusters (several of one patient, one video), or if predictions are
+            cross-validated
 
 How this was computed: --verbose
 """,
@@ -166,7 +166,7 @@ How this was computed: --verbose
         120,
         ("test", *PETS, "--lens", "top-label", "--given", "age"),
         """\
-Evidence at 5 % of miscalibration in 1 of 2 tests (n = 600, adjusted by Holm's method). The largest,
+Evidence of miscalibration at 5 % in 1 of 2 tests (n = 600, adjusted by Holm's method). The largest,
 of P(predicted class): 0.1449, where noise alone gives 0.05873 (adjusted p = 0.002): 0.607
 predicted, 0.462 happened (O/E 0.761, slope 0.597). It points to over-confidence: predictions are
 too extreme.
@@ -175,9 +175,9 @@ calibration of                 error  noise alone      p  adjusted p
 P(predicted class)            0.1449       0.0587  0.001       0.002  *
 P(predicted class) given age  0.0606       0.0494  0.194       0.194
 
-note         p-values do not hold if the model or its calibration was fitted on these rows, if rows
-             come in clusters (several of one patient, one video), or if predictions are
-             cross-validated
+note        p-values do not hold if the model or its calibration was fitted on these rows, if rows
+            come in clusters (several of one patient, one video), or if predictions are
+            cross-validated
 
 How this was computed: --verbose
 """,
@@ -194,11 +194,11 @@ calibration of       value  noise alone      95 % interval
 P(predicted class)  0.1449      0.05873  0.05797 to 0.2318
 P(cat)              0.1082      0.04968  0.02979 to 0.1866
 
-note         few rows of similar predictions have another outcome than most: the interval has the
-             noise that they may hide
-note         intervals do not hold if the model or its calibration was fitted on these rows, if rows
-             come in clusters (several of one patient, one video), or if predictions are
-             cross-validated
+note        few rows of similar predictions have another outcome than most: the interval has the
+            noise that they may hide
+note        intervals do not hold if the model or its calibration was fitted on these rows, if rows
+            come in clusters (several of one patient, one video), or if predictions are
+            cross-validated
 
 How this was computed: --verbose
 """,
@@ -217,9 +217,9 @@ P(1)                        0.5574        1.983               none
   slope                     0.9885                 0.8164 to 1.161
   likelihood ratio          0.5541
 
-note         intervals do not hold if the model or its calibration was fitted on these rows, if rows
-             come in clusters (several of one patient, one video), or if predictions are
-             cross-validated
+note        intervals do not hold if the model or its calibration was fitted on these rows, if rows
+            come in clusters (several of one patient, one video), or if predictions are
+            cross-validated
 
 How this was computed: --verbose
 """,

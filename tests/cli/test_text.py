@@ -30,7 +30,7 @@ def test_a_rejection_comes_with_its_size(pets, off):
     code, out, err = pets(off)
     assert (code, err) == (0, "")
     text = " ".join(out.split("\n\n")[0].split())
-    assert text.startswith("Evidence at 5 % of miscalibration in 5 of 5 tests (n = 600, adjusted by Holm's method).")
+    assert text.startswith("Evidence of miscalibration at 5 % in 5 of 5 tests (n = 600, adjusted by Holm's method).")
     values = {row[0]: row for row in table(out)}
     size = re.search(r"The largest, of (.*?): (\S+), where noise alone gives (\S+) ", text)
     assert float(size[2]) == pytest.approx(float(values[size[1]][1]), rel=0.01)
@@ -189,7 +189,7 @@ def test_more_redraws_are_taken_where_none_of_those_asked_for_could_reject(pets,
     """Five tests by Holm's method need 99 redraws at 5 %, and 499 at 1 %."""
     _, out, _ = pets(off, *options)
     words = " ".join(out.split())
-    assert out.startswith("Evidence at ")
+    assert out.startswith("Evidence of miscalibration at ")
     assert f"({taken} resamples, seed 0)" in " ".join(pets(off, *options, "--verbose")[1].split())
     assert f"note {taken} redraws were taken, since with {options[1]} no adjusted p-value could be at most" in words
     records = json.loads(pets(off, *options, "--format", "json")[1])

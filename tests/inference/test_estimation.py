@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
+from suites import everything
 
 ECE = cs.ECE(cs.EqualMass(10))
 
@@ -26,7 +27,7 @@ def test_there_is_an_interval_and_the_text_says_for_what(calibrated):
     assert (low, high) == (found.confidence_interval.low, found.confidence_interval.high)
     assert low == 0 < found.estimate < high
     assert f"(95 %: 0 to {high:.4g})" in str(found)
-    assert "interval     for the *binned* error" in found.to_text(9999, verbose=True)
+    assert "interval     for the *binned* error" in everything(found)
 
 
 def test_text_shows_value_null_mean_lens_labels_and_source(miscalibrated):
@@ -38,7 +39,7 @@ def test_text_shows_value_null_mean_lens_labels_and_source(miscalibrated):
         "n = 600",
         found.question.source,
     ):
-        assert part in found.to_text(9999, verbose=True)
+        assert part in everything(found)
     assert all(label in found.question.source for label in ("cat", "dog", "car"))
 
 
@@ -62,7 +63,7 @@ def test_histogram_regression_gives_a_dataset_and_null_means_of_zero(calibrated)
     assert found.null_mean.shape == (4, 2)
     noise = 4 * 0.5 / np.sqrt(expected["count"].values * 999)  # four standard errors of a mean of 999 redraws, at most
     assert (np.abs(found.null_mean) <= noise[:, None]).all()
-    assert "several numbers, in .estimate" in found.to_text(9999, verbose=True)
+    assert "several numbers, in .estimate" in everything(found)
 
 
 def test_histogram_regression_keeps_empty_cells():

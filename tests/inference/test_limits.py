@@ -11,6 +11,7 @@ from calibstat.inference import estimate as intervals
 from calibstat.inference.equivalence import equivalence_test
 from calibstat.inference.intervals import NoInterval, UniformInterval
 from calibstat.nulls.multiplier import Multiplier
+from suites import everything
 
 ECE = cs.ECE(cs.EqualMass(5))
 
@@ -62,7 +63,7 @@ def test_clusters_count_by_their_sizes():
     with pytest.raises(NoInterval, match=r"'patient' has 14 clusters, as good as 1\.62 of equal size, but an interval"):
         cs.estimate(sample, ECE, interval=Multiplier(groups="patient"), rng=0)
     tested = cs.calibration_test(sample, ECE, null=Multiplier(99, groups="patient"), rng=0)
-    assert "n = 600 in 14 clusters, as good as 1.62 of equal size" in tested.to_text(9999, verbose=True)
+    assert "n = 600 in 14 clusters, as good as 1.62 of equal size" in everything(tested)
     assert (tested.to_dict()["n_clusters"], round(tested.to_dict()["effective_clusters"], 2)) == (14, 1.62)
 
 
@@ -73,7 +74,7 @@ def test_the_number_of_clusters_is_told(n_clusters):
     bound = equivalence_test(sample, ECE, 0.1, interval=signs, rng=0)
     tested = cs.calibration_test(sample, ECE, null=signs, rng=0)
     for result in (found, bound, tested):
-        assert f"n = 600 in {n_clusters} clusters" in result.to_text(9999, verbose=True)
+        assert f"n = 600 in {n_clusters} clusters" in everything(result)
         assert result.to_dict()["n_clusters"] == round(result.to_dict()["effective_clusters"]) == n_clusters
     assert cs.calibration_test(sample, ECE, null=Multiplier(), rng=0).notes == ()
 
@@ -84,7 +85,7 @@ def test_signs_have_no_power_with_one_row_in_each_cell():
     sample = cs.Sample(rng.random(100) < p**8, p, labels=[False, True])
     found = cs.calibration_test(sample, cs.ECE(cs.UniqueValues()), null=Multiplier(), rng=0)
     assert found.pvalue == 1
-    assert "this test has no power whatever the model" in found.to_text(9999, verbose=True)
+    assert "this test has no power whatever the model" in everything(found)
     assert found.to_dict()["notes"] == list(found.notes)
     coarse = cs.calibration_test(sample, cs.ECE(cs.EqualMass(5)), null=Multiplier(), rng=0)
     assert (coarse.notes, coarse.pvalue) == ((), 0.001)
@@ -105,10 +106,10 @@ def test_few_events_are_noted_by_estimate():
     y[:4] = 1
     sample = cs.Sample(y, np.full(200, 0.02), labels=[0, 1])
     found = cs.estimate(sample, cs.ECE(cs.EqualMass(1)), rng=0)
-    assert "the interval has the noise that they may hide" in found.to_text(9999, verbose=True)
-    assert "the rarest outcome was seen in 4 rows, fewer than 20" in cs.estimate(
-        sample, cs.BrierScore(), rng=0
-    ).to_text(9999, verbose=True)
+    assert "the interval has the noise that they may hide" in everything(found)
+    assert "the rarest outcome was seen in 4 rows, fewer than 20" in everything(
+        cs.estimate(sample, cs.BrierScore(), rng=0)
+    )
     assert cs.estimate(sample, cs.CORP(), n_resamples=9, rng=0).notes == ()  # there is no interval
     assert "clusters" not in str(cs.estimate(clustered(50), ECE, rng=0).notes)
 

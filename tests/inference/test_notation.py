@@ -243,7 +243,7 @@ def test_the_level_decides_words_and_no_number():
     strict = cs.calibration_test(sample, cs.TopLabel() | cs.ECE(cs.EqualMass(5)), level=1e-9, rng=0)
     lax = cs.calibration_test(sample, cs.TopLabel() | cs.ECE(cs.EqualMass(5)), level=0.999999, rng=0)
     assert tuple(found) == tuple(strict) == tuple(lax)
-    assert strict.verdict.startswith("Calibration is not rejected at 1e-07 % ")
+    assert strict.verdict.startswith("Calibration of P(predicted class) is not rejected at 1e-07 % ")
     assert lax.verdict.startswith("Evidence")
     for result in (
         cs.comparison_test(sample, sharper(sample), TOP | cs.DebiasedL2(cs.EqualMass(5)), level=0.999, n_resamples=19),

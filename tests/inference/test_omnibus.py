@@ -17,6 +17,7 @@ from calibstat.inference.multiple import multiple_test, omnibus_test
 from calibstat.inference.multiplicity import COMBINATIONS, ByRanks, combined_pvalue, joint_test
 from calibstat.inference.test import ROWS_FOR_PANEL, recommended_test
 from calibstat.nulls.base import EmpiricalNull
+from suites import everything
 
 PANEL = {
     "ece": cs.ECE(cs.EqualMass(5)),
@@ -116,8 +117,9 @@ def test_without_an_estimator_a_panel_is_tested_and_the_size_shown():
     assert found.null_mean == alone.null_mean
     assert found.hypothesis == panel.hypothesis
     assert found.to_dict()["panel"] == dict(zip(panel.names, panel.pvalues, strict=True))
-    assert f"p = 0.001 (999 resamples, 5 statistics)). It points to {panel.kind}. Its size: 0." in found.verdict
-    assert "the strongest of several statistics on the same redraws: Spieg" in str(found)
+    assert found.verdict.startswith("Evidence of miscalibration of P(True) at 5 % (n = 500, p = 0.001): ")
+    assert found.verdict.endswith(f" It points to {panel.kind}.")
+    assert "the strongest of several statistics on the same redraws: Spieg" in everything(found)
     assert "is calibrated" not in str(cs.calibration_test(world(lambda p: p), rng=0))
     assert cs.calibration_test(world(lambda p: p), rng=0).direction == ""
 
@@ -310,7 +312,7 @@ def test_where_no_panel_could_reject_a_computed_p_value_is_given():
     sample = world(lambda p: p**2)
     found = cs.calibration_test(sample, level=1e-9, rng=0)
     assert found.panel is None
-    assert found.verdict.startswith("Evidence of miscalibration at 1e-07 %")
+    assert found.verdict.startswith("Evidence of miscalibration of P(True) at 1e-07 %")
     assert cs.calibration_test(sample, level=0.01, rng=0).panel is not None
     with pytest.raises(ValueError, match="take a statistic whose p-value is computed, such as ECE"):
         omnibus_test(sample, level=1e-9)

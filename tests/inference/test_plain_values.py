@@ -11,6 +11,7 @@ import pytest
 import calibstat as cs
 from calibstat.estimators.combined import EachClass
 from calibstat.inference.results import plain
+from suites import everything
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +45,8 @@ def test_records_have_a_headline_and_values(small, estimator):
     assert values["estimate"] == pytest.approx(cs.calibration_test(small, estimator, rng=0).statistic)
     assert values["values"]
     assert values["null_mean"] == pytest.approx(found.headline_null_mean)
-    assert f": {found.headline:.4g} (" in found.to_text(9999, verbose=True)
-    assert "an array" not in found.to_text(9999, verbose=True)
+    assert f": {found.headline:.4g} (" in found.verdict
+    assert "an array" not in everything(found)
 
 
 @pytest.mark.parametrize("estimator", [cs.HistogramRegression(cs.EqualWidth(7)), cs.IsotonicCurve()], ids=repr)
@@ -54,27 +55,25 @@ def test_what_has_no_headline(small, estimator):
     values = found.to_dict()
     assert values["estimate"] is values["null_mean"] is None
     assert json.loads(json.dumps(values, allow_nan=False))["values"]
-    assert "several numbers, in .estimate" in found.to_text(9999, verbose=True)
+    assert "several numbers, in .estimate" in everything(found)
 
 
 def test_a_record_shows_each_number_beside_the_headline_with_its_own_interval(small):
-    fit, text = cs.Cox()(small), cs.estimate(small, cs.Cox(), n_resamples=9, rng=0).to_text(9999, verbose=True)
+    fit, text = cs.Cox()(small), everything(cs.estimate(small, cs.Cox(), n_resamples=9, rng=0))
     assert f"Score statistic of calibration intercept 0 and slope 1: {fit.score:.4g} (no interval)" in text
     assert re.search(rf"\nintercept in the large +{fit.intercept_in_the_large:.4g} ", text)
     low, high = fit.slope_interval
     assert re.search(rf"\nslope +{fit.slope:.4g} +{low:.4g} to {high:.4g}\n", text)
     assert "CoxFit(" not in text
-    assert "95 % interval" not in cs.estimate(small, cs.ObservedToExpected(), n_resamples=9, rng=0).to_text(
-        9999, verbose=True
-    )
-    parts = cs.estimate(small, cs.BrierDecomposition(), n_resamples=9, rng=0).to_text(9999, verbose=True)
+    assert "95 % interval" not in everything(cs.estimate(small, cs.ObservedToExpected(), n_resamples=9, rng=0))
+    parts = everything(cs.estimate(small, cs.BrierDecomposition(), n_resamples=9, rng=0))
     assert "calibration part of the Brier score" in parts
     assert re.search(rf"\nscore +{cs.BrierScore()(small):.4g}\n", parts)
 
 
 def test_numbers_that_are_not_defined_are_said_so():
     apart = cs.Sample([0, 0, 0, 1], [0.0, 0.0, 0.2, 0.0])
-    text = cs.estimate(apart, cs.Cox(), n_resamples=9, rng=0).to_text(9999, verbose=True)
+    text = everything(cs.estimate(apart, cs.Cox(), n_resamples=9, rng=0))
     assert "slope 1: inf (no interval)" in text
     assert re.search(r"\nslope +not defined", text)
 

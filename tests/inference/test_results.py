@@ -11,6 +11,7 @@ import pytest
 import calibstat as cs
 from calibstat.inference.results import number, pvalue_cell, small_pvalue
 from calibstat.inference.screen import layout
+from suites import everything
 
 ECE = cs.ECE(cs.EqualMass(10))
 TOP = cs.TopLabel() | ECE
@@ -81,7 +82,7 @@ def test_verdict_without_evidence(kept):
 def test_a_computed_pvalue_says_so(computed):
     value = f"{computed.pvalue:.3g}"
     assert computed.verdict.startswith(f"Calibration of P(yes) is not rejected at 5 % (n = 400, p = {value}): ")
-    assert f"\np-value      {value} (exact), no Monte Carlo error\n" in computed.to_text(9999, verbose=True)
+    assert f"\np-value      {value} (exact), no Monte Carlo error\n" in everything(computed)
     assert "which are kept (exact, no Monte Carlo error)" in computed.method
     assert "Exact(" in computed.method
     values = computed.to_dict()
@@ -93,22 +94,20 @@ def test_a_pvalue_on_a_grid_is_shown_with_its_bounds(calibrated):
     low, high = result.pvalue_interval
     assert high - 1e-3 < low < high == result.pvalue
     assert f"p = {high:.3g})" in result.verdict
-    assert f"\np-value      {high:.3g} (exact bound), at least {low:.4g}, no Monte Carlo error\n" in result.to_text(
-        9999, verbose=True
-    )
+    assert f"\np-value      {high:.3g} (exact bound), at least {low:.4g}, no Monte Carlo error\n" in everything(result)
 
 
 def test_a_computed_pvalue_at_its_floor_is_a_bound():
     many = cs.Sample(np.zeros(2000), np.full(2000, 0.5), labels=[0, 1])
     result = cs.calibration_test(many, ECE)
     assert "p < 1e-12)" in result.verdict
-    assert "p-value      < 1e-12 (exact), no Monte Carlo error" in result.to_text(9999, verbose=True)
+    assert "p-value      < 1e-12 (exact), no Monte Carlo error" in everything(result)
 
 
 def test_verdict_with_evidence_is_followed_by_its_size(rejected):
     of_what = "Expected calibration error of cell means (total variation, binned)"
     size = f"{of_what}: {rejected.statistic:.4g}, where noise alone gives {rejected.null_mean:.4g}"
-    assert rejected.verdict.startswith("Evidence at 5 % of miscalibration of P(predicted class) (n = 600, ")
+    assert rejected.verdict.startswith("Evidence of miscalibration of P(predicted class) at 5 % (n = 600, ")
     assert rejected.verdict.index("Evidence") < rejected.verdict.index(size)
 
 
@@ -117,11 +116,11 @@ def test_the_smallest_pvalue_of_draws_is_no_bound(miscalibrated, n_resamples, fl
     result = cs.calibration_test(miscalibrated, TOP, null=cs.Consistency(n_resamples), rng=1)
     assert result.pvalue == 1 / (n_resamples + 1)
     assert f"p = {floor})" in result.verdict
-    assert f"p-value      {floor} ({n_resamples} resamples)" in result.to_text(9999, verbose=True)
+    assert f"p-value      {floor} ({n_resamples} resamples)" in everything(result)
 
 
 def test_text_shows_everything_that_is_needed_to_read_it(rejected):
-    text = rejected.to_text(9999, verbose=True)
+    text = everything(rejected)
     for part in (
         f"{rejected.statistic:.4g}: expected calibration error of cell means",
         f"where noise alone gives {rejected.null_mean:.4g}",
@@ -245,7 +244,7 @@ def test_errors_of_rare_events_are_no_zeros():
     found = cs.calibration_test(one, estimator, null=cs.Consistency(99), rng=0)
     assert 1e-15 < found.statistic < 1e-14
     shown = f"{found.statistic:.4g}"
-    assert f"value        {shown}: " in found.to_text(9999, verbose=True)
+    assert f"value        {shown}: " in everything(found)
     assert f": {shown} (95 %: " in str(cs.estimate(one, estimator, n_resamples=99, rng=0))
     assert f"value     {shown}: " in str(cs.equivalence_test(one, estimator, 1e-14, n_resamples=99, rng=0))
     pair = cs.comparison_test(one, two, estimator, n_resamples=99, rng=0)
@@ -271,18 +270,16 @@ def test_results_say_how_many_rows_are_in_effect():
         values = found.to_dict()
         assert values["effective_rows"] == pytest.approx(79**2 / 1639)
         assert values["largest_share"] == pytest.approx(40 / 79)
-        assert "n = 40 (by weights as good as 3.81; the heaviest has 51 % of the weight)" in found.to_text(
-            9999, verbose=True
-        )
+        assert "n = 40 (by weights as good as 3.81; the heaviest has 51 % of the weight)" in everything(found)
         equal = verb(cs.Sample(np.arange(40) % 2, p, labels=[0, 1]), cs.Kuiper(), n_resamples=19, rng=0)
         assert (equal.to_dict()["effective_rows"], "by weights" in str(equal)) == (40, False)
 
 
 def test_all_of_the_weight_is_written_in_digits():
     sample = cs.Sample([0, 1, 1], [0.2, 0.6, 0.7], sample_weight=[0, 1, 0])
-    assert "the heaviest has 100 % of the weight" in cs.estimate(
-        sample, cs.BrierScore(), n_resamples=19, rng=0
-    ).to_text(9999, verbose=True)
+    assert "the heaviest has 100 % of the weight" in everything(
+        cs.estimate(sample, cs.BrierScore(), n_resamples=19, rng=0)
+    )
 
 
 @pytest.mark.parametrize("width", [60, 80])

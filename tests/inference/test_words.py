@@ -120,7 +120,7 @@ def test_where_no_data_could_be_rejected_the_text_begins_with_that():
     start = (
         "No test could reject at 5 %, whatever the data: with 9 redraws the smallest possible p-value is 0.1 (at least "
     )
-    assert str(few).startswith(f"{start}19 redraws are needed). Calibration is not rejected at 5 % through Canonical()")
+    assert few.verdict.startswith(f"{start}19 redraws are needed). Calibration of P(")
     more = cs.calibration_test(sample, cs.ECE(), n_resamples=9, rng=0)
     assert len(more.null_distribution.samples) == 99
     assert (
@@ -193,11 +193,11 @@ def test_no_text_of_ours_puts_a_count_before_a_fixed_plural():
 
 
 def test_brackets_of_what_a_number_is_are_whole():
-    """A headline writes "ECE (binned)" as "ECE, binned", and had lost half of the brackets of a call."""
+    """A headline had lost half of the brackets of a call."""
     p = np.random.default_rng(0).dirichlet([1, 1, 1], 300)
     sample = cs.Sample(np.zeros(300, dtype=int), p)
     for estimator in (cs.EachClass(cs.ECE()), cs.Family({"top": cs.TopLabel() | ECE})):
         verdict = cs.calibration_test(sample, estimator, rng=0).verdict
         assert "Evidence" in verdict
-        assert verdict.count("(") == verdict.count(")") == 4
+        assert verdict.count("(") == verdict.count(")") >= 2
         assert "redrawn labels test" not in verdict
