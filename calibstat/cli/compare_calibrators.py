@@ -2,8 +2,8 @@ r"""Which calibrator should be used, or is none better than the model itself?
 
 Fits calibrators on a share of the rows, and compares each of them with the
 predictions as they are on the other rows: by calibration error, Brier score and
-log loss. Recommends one only if it is shown to be better, although it was chosen
-among several. Without --calibrators the usual ones are tried.
+log loss. Recommends one only if it is shown to be better, although it was
+chosen among several. Without --calibrators the usual ones are tried.
 
 example commands:
   calibstat compare-calibrators predictions.csv --label actual --probs 'prob_*'
