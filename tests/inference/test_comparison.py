@@ -301,7 +301,7 @@ difference                       -0.0360  -0.0468 to -0.0250  0.002
 
 note        0.002 is the smallest p-value that 999 redraws can give; by the
             normal law that of the difference is about 3e-11
-            the Brier score, calibration and sharpness together, differs by
+note        the Brier score, calibration and sharpness together, differs by
             -0.03611 (good minus bad, p = 4.06e-11)
 
 How this was computed: .to_text(verbose=True)
@@ -317,7 +317,7 @@ difference                       -0.0360  -0.0468 to -0.0250  0.002
 
 note        0.002 is the smallest p-value that 999 redraws can give; by the normal law that of the
             difference is about 3e-11
-            the Brier score, calibration and sharpness together, differs by -0.03611 (good minus
+note        the Brier score, calibration and sharpness together, differs by -0.03611 (good minus
             bad, p = 4.06e-11)
 
 How this was computed: .to_text(verbose=True)

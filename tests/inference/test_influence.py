@@ -253,8 +253,8 @@ def test_words_of_a_comparison_of_scores(paired):
     a = rows(400)
     b = noisy(a, size=0.5)
     found = comparison_test(a, b, cs.BrierScore(), names=("raw", "noisy"), paired=paired, rng=0)
-    assert "differ in mean squared distance of outcome and prediction" in found.verdict
-    assert found.verdict.endswith("that of raw is smaller.")
+    assert "raw and noisy differ: mean squared distance of outcome and prediction" in found.verdict
+    assert found.difference < 0
     assert found.own_pvalues is None
     assert found.root_values is None
     assert found.pvalue == found.difference_pvalue
@@ -272,7 +272,7 @@ def test_the_best_of_several_models(estimator, adjust):
     found = compare_models(models, estimator, adjust=adjust, rng=0)
     assert found.confidence_set == ("raw",)
     assert all(pair.adjusted < 0.05 for pair in found.pairs)
-    assert "best value is among raw" in str(found)
+    assert str(found).startswith("raw is better than both other models at 5 %: ")
 
 
 def test_what_has_no_best_end_is_not_ranked():
