@@ -15,6 +15,7 @@ from simulations.estimator_bias import EstimatorBias
 from simulations.frame import Scale, Study
 from simulations.gaussian_mixture import GaussianMixtureStudy
 from simulations.kelly_smyth import KellySmyth
+from simulations.lens_blindness import LensBlindness
 from simulations.null_size import NullSize
 from simulations.plugin_vs_debiased import PluginVsDebiased
 
@@ -24,6 +25,7 @@ STUDIES: dict[str, type[Study]] = {
     "kelly_smyth": KellySmyth,
     "gaussian_mixture": GaussianMixtureStudy,
     "plugin_vs_debiased": PluginVsDebiased,
+    "lens_blindness": LensBlindness,
     "null_size": NullSize,
 }
 
