@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, final
@@ -15,6 +16,7 @@ from calibstat._text import counted
 from calibstat.binnings.base import Binning
 from calibstat.calibrators.base import Calibrator
 from calibstat.data.arrays import Floats, two_columns
+from calibstat.data.parameters import keep
 from calibstat.data.rounding import ROUNDING
 from calibstat.estimators.base import all_weights
 from calibstat.estimators.tally import ratio
@@ -48,7 +50,7 @@ class Recalibrated(SyntheticModel):
         A world of two classes whose predictions have a density (`GaussianMixture`, `BetaPredictions`) or finitely many
         values.
     calibrator : Calibrator
-        Fitted to probabilities of two classes, without variables.
+        Fitted to probabilities of two classes, without variables; the world keeps a copy.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class Recalibrated(SyntheticModel):
 
     def __post_init__(self) -> None:
         _check_calibrator(self.calibrator, self.classes)
+        keep(self, calibrator=deepcopy(self.calibrator))  # another fit of the same object must not change the world
 
     def __repr__(self) -> str:
         return f"Recalibrated({self.world!r}, fitted {' '.join(repr(self.calibrator).split())})"
