@@ -151,7 +151,7 @@ _ROWS_TOGETHER = 128
 def top_of(rows: Array) -> Top:
     """Find the largest number of each row (n, K)."""
     columns, largest = np.empty(len(rows), dtype=np.intp), np.empty(len(rows), dtype=rows.dtype)
-    step = max(_ROWS_TOGETHER, NUMBERS_IN_CACHE // rows.shape[1])
+    step = max(_ROWS_TOGETHER, 2 * NUMBERS_IN_CACHE // rows.shape[1])
     each = np.arange(step)
     for start in range(0, len(rows), step):
         some = rows[start : start + step]

@@ -399,12 +399,12 @@ def _copied_in_parts(given: Array) -> tuple[Array, Array, float, Top | None]:
     """
     rows, (n, n_classes) = np.empty(given.shape, _kept_kind(given)), given.shape
     step, sums, lowest, tops = max(1, _READ // n_classes), [], [], []
-    long, ones = n_classes >= _LONG, np.ones(n_classes)
+    long, ones = n_classes >= _LONG, np.ones(n_classes, rows.dtype)
+    in_pairs = rows.dtype == np.float32 and n_classes > _MOST_IN_TURN
     for start in range(0, n, step):
         some = rows[start : start + step]
         some[...] = given[start : start + step]
-        single = some.dtype == np.float32
-        sums.append(some.sum(axis=1) if long and single else some.astype(np.float64, copy=False) @ ones)
+        sums.append(some.sum(axis=1) if in_pairs else some @ ones)
         lowest.append(some.min())
         if long:
             tops.append(top_of(some))
@@ -444,10 +444,12 @@ def check_sums(rows: Array, columns: Sequence[str] | None = None) -> None:
 # Numbers that are read at once.
 _READ = 2 * NUMBERS_IN_CACHE
 
-# To find the largest number of rows that are so long hardly takes longer than to read them. Numpy's sum of such rows
-# adds in pairs, so that in single precision it is off by less than this: 24 roundings, and one more for each doubling
-# of 128 numbers (Higham 2002, Section 4.2).
-_LONG, _OFF = 100, 1e-5
+# To find the largest number of rows that are so long hardly takes longer than to read them.
+_LONG = 100
+
+# A product with ones is the fastest sum of a row. In single precision the sum of so many numbers is off by less than
+# this, in whatever order they are added; numpy's sum, which adds in pairs, is that for more (Higham 2002, Section 4.2).
+_MOST_IN_TURN, _OFF = 1000, 7e-5
 
 
 def _farthest_from_one(sums: Array) -> float:

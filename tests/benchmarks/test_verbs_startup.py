@@ -67,7 +67,7 @@ def checked_sums(y, p, n_bins=15):
     return np.abs(counts[1::2] - sums).sum() / len(p)
 
 
-@pytest.mark.parametrize(("n", "goal"), [(1000, 15), (100_000, 4), (1_000_000, 2.5)])
+@pytest.mark.parametrize(("n", "goal"), [(1000, 12), (100_000, 4), (1_000_000, 2.5)])
 def test_ece_from_arrays(n, goal, ratios):
     y, p = binary_arrays(n)
     ece = cs.ECE(cs.EqualWidth(15))
@@ -89,7 +89,7 @@ def top_label_in_numpy(y, rows, n_bins=15):
     return np.abs(np.bincount(place, right - top, n_bins)).sum() / len(y)
 
 
-@pytest.mark.parametrize(("n", "goal"), [(1000, 2.5), (20_000, 1.2)])
+@pytest.mark.parametrize(("n", "goal"), [(1000, 2.5), (20_000, 1)])
 def test_top_label_of_many_classes(n, goal, ratios):
     """A Sample also copies its rows, and checks that each sums to one."""
     y, rows = np.random.default_rng(0).integers(0, 1000, n), class_arrays(n, 1000)[1].astype(np.float32)

@@ -109,7 +109,7 @@ ECE, L2 = cs.ECE(), cs.DebiasedL2()
 SHORT = {"rng": 0, "n_runs": 100, "n_resamples": 199}
 VERBS = {
     "Sample": Verb(lambda raw: raw.sample(), 0.006, 0.04),
-    "calibration_test": Verb(lambda raw: cs.calibration_test(raw.sample(), ECE, rng=0), 1, 4),
+    "calibration_test": Verb(lambda raw: cs.calibration_test(raw.sample(), ECE, rng=0), 0.6, 4),
     "estimate": Verb(lambda raw: cs.estimate(raw.sample(), ECE, rng=0), 4, 5),
     "equivalence_test": Verb(lambda raw: cs.equivalence_test(raw.sample(), ECE, 0.05, rng=0), 1.6, 5),
     "comparison_test": Verb(lambda raw: cs.comparison_test(raw.sample(), raw.other(), L2, rng=0), 8, 13),
