@@ -20,7 +20,15 @@ from matplotlib.figure import Figure
 
 import calibstat as cs
 from calibstat import calibrators
-from calibstat.generators import BetaPredictions, FinitePredictions, Identity, LogitShift, Slope, SyntheticModel, Wiggle
+from calibstat.generators import (
+    BetaPredictions,
+    Identity,
+    LogitShift,
+    Recalibrated,
+    Slope,
+    SyntheticModel,
+    Wiggle,
+)
 from simulations import calarena
 from simulations.frame import SEED, Datasets, Plan, Repeats, Scale, Study, option
 
@@ -63,6 +71,8 @@ def for_many_classes() -> dict[str, calibrators.Calibrator]:
         "temperature": calibrators.Temperature(),
         "vector scaling": calibrators.VectorScaling(),
         "Dirichlet": calibrators.Dirichlet(),
+        "structured vector scaling": calibrators.StructuredVectorScaling(),
+        "structured matrix scaling": calibrators.StructuredMatrixScaling(),
         "isotonic": calibrators.OneVsRest(calibrators.Isotonic()),
         "histogram": calibrators.OneVsRest(calibrators.HistogramBinning(cs.EqualMass(N_BINS))),
     }
@@ -112,29 +122,21 @@ class FitAndJudge:
         """Return the true errors of the fitted maps, and what each rule says."""
         fit, test = self.world.sample(FITTED_ROWS, rng), self.world.sample(max(self.n), rng)
         maps = {name: each.fit(fit.predictions.event, fit.outcomes) for name, each in for_two_classes().items()}
-        truths = [true_errors(self.world, None), *(true_errors(self.world, each) for each in maps.values())]
+        worlds = [self.world, *(Recalibrated(self.world, each) for each in maps.values())]
         samples = {UNCALIBRATED: test} | {
             name: cs.Sample(test.outcomes, each.predict_proba(test.predictions.event)[:, 1])
             for name, each in maps.items()
         }
         judged = [judge({name: each.take(np.arange(n)) for name, each in samples.items()}, rng) for n in self.n]
         found = xr.concat(judged, "n").assign_coords(n=list(self.n))
-        found["true_ece"] = "calibrator", [ece for ece, _ in truths]
-        found["true_squared"] = "calibrator", [squared for _, squared in truths]
+        ece, squared = zip(*map(true_errors, worlds), strict=True)
+        found["true_ece"], found["true_squared"] = ("calibrator", list(ece)), ("calibrator", list(squared))
         return found
 
 
-def true_errors(world: SyntheticModel, fitted: Any, n_nodes: int = 4000) -> tuple[float, float]:
-    """Return the expected error and the mean squared error of a fitted map on a world.
-
-    The rows of the world are listed by quantiles of its predictions; those that the map makes equal are pooled.
-    """
-    nodes = world.quantiles((np.arange(n_nodes) + 0.5) / n_nodes)
-    predicted = nodes.predictions.event
-    if fitted is not None:
-        predicted = fitted.predict_proba(predicted)[:, 1]
-    model = FinitePredictions(predicted, nodes.chances[:, 1])
-    return float(model.truth(cs.ECE())), float(model.truth(SQUARED))
+def true_errors(world: SyntheticModel) -> tuple[float, float]:
+    """Return the expected and the mean squared calibration error of a world."""
+    return float(world.truth(cs.ECE())), float(world.truth(SQUARED))
 
 
 @dataclass(frozen=True)

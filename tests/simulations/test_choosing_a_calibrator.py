@@ -10,38 +10,30 @@ from scipy.special import expit, logit
 
 import calibstat as cs
 from calibstat import calibrators
-from calibstat.generators import BetaPredictions, Slope
+from calibstat.generators import BetaPredictions, Recalibrated, Slope
 from simulations import choosing_a_calibrator as study
 from simulations.frame import Repeats, Scale
 
 WORLD = BetaPredictions(1, 1, Slope(0.6))
 
 
-def test_true_errors_of_a_smooth_map_are_integrals():
+def test_true_errors_of_a_fitted_map_are_integrals():
     fit = WORLD.sample(500, 0)
     platt = calibrators.Platt().fit(fit.predictions.event, fit.outcomes)
 
     def gap(p):
         return expit(0.6 * logit(p)) - platt.predict_proba(np.array([p]))[0, 1]
 
-    middle = quad(lambda p: abs(gap(p)), 0, 1, limit=200)[0], quad(lambda p: gap(p) ** 2, 0, 1, limit=200)[0]
-    assert study.true_errors(WORLD, platt) == pytest.approx(middle, rel=1e-3)
+    errors = quad(lambda p: abs(gap(p)), 0, 1, limit=200)[0], quad(lambda p: gap(p) ** 2, 0, 1, limit=200)[0]
+    assert study.true_errors(Recalibrated(WORLD, platt)) == pytest.approx(errors, rel=1e-6)
 
 
-def test_true_errors_of_a_step_are_those_of_its_cells():
-    """One cell predicts the mean of its labels; half of the rows of this world are events."""
-
-    class Half:
-        def predict_proba(self, p):
-            return np.full((len(p), 2), [0.6, 0.4])
-
-    assert study.true_errors(WORLD, Half()) == pytest.approx((0.1, 0.01), abs=1e-12)
-
-
-def test_without_a_map_the_error_is_that_of_the_world():
-    ece, squared = study.true_errors(WORLD, None)
-    assert ece == pytest.approx(float(WORLD.truth(cs.ECE())), rel=1e-4)
-    assert squared == pytest.approx(float(WORLD.truth(study.SQUARED)), rel=1e-3)
+def test_a_study_holds_the_true_errors_of_the_maps_that_it_fitted():
+    found = study.FitAndJudge(WORLD, (500,))(np.random.default_rng(0))
+    ece, squared = study.true_errors(WORLD)
+    own = found.sel(calibrator=study.UNCALIBRATED)
+    assert (own["true_ece"].item(), own["true_squared"].item()) == (ece, squared)
+    assert (found["true_squared"] <= 1.01 * squared).sum() > 4  # most maps are better than none
 
 
 def test_pairs_are_counted_by_hand():
@@ -109,5 +101,5 @@ def test_a_file_of_real_predictions_is_judged_beside(tmp_path):
     assert np.isnan(found["value"].sel(model="images/net", calibrator="Platt")).all()
     assert np.isfinite(found["value"].sel(model="tabular/forest", calibrator="Platt")).all()
     lines = study._of_a_file(found)
-    assert lines[1].startswith("predictions.h5: 2 models, 43 pairs")
+    assert lines[1].startswith("predictions.h5: 2 models, 56 pairs")
     assert isinstance(part, Repeats)
