@@ -34,6 +34,7 @@ from simulations.frame import SEED, Datasets, Plan, Repeats, Scale, Study, optio
 
 FITTED_ROWS, N_BINS, N_RESAMPLES, LEVEL = 500, 15, 199, 0.05
 UNCALIBRATED = "uncalibrated"
+SAME = 1e-12  # squared errors of maps that are equal but for rounding
 WORLDS: dict[str, SyntheticModel] = {
     "overconfident": BetaPredictions(1, 1, Slope(0.6)),
     "wavy": BetaPredictions(1, 1, Wiggle(2, 0.1)),
@@ -208,8 +209,8 @@ class ChoosingACalibrator(Study):
         left_out = sum(int(each["left_out"].sum()) for each in counts.values())
         lines += [
             "",
-            f"pairs: {int(total['pairs'].isel(rule=0).sum())}; left out, because the true ECE and the true "
-            f"squared error disagree: {left_out}",
+            f"pairs for each number of test rows: {int(total['pairs'][0, 0])}; left out, because the true ECE and the "
+            f"true squared error disagree, or the maps are the same: {left_out}",
         ]
         for name, each in {"all worlds": total, **counts}.items():
             lines += ["", f"{name}: share of pairs where the rule names the worse of two calibrators, %", _head(each)]
@@ -254,8 +255,9 @@ def count(found: xr.Dataset) -> xr.Dataset:
     counts = {name: np.zeros((len(rules), found.sizes["n"])) for name in ("pairs", "named", "wrong")}
     left_out = 0
     for first, second in combinations(range(found.sizes["calibrator"]), 2):
-        truly = np.sign(squared[:, first] - squared[:, second])
-        kept = (truly != 0) & (truly == np.sign(ece[:, first] - ece[:, second]))
+        gap = squared[:, first] - squared[:, second]
+        truly = np.sign(gap)
+        kept = (np.abs(gap) > SAME) & (truly == np.sign(ece[:, first] - ece[:, second]))
         left_out += int((~kept).sum())
         by_value = np.sign(value[..., first] - value[..., second])  # (repeat, n, rule)
         by_test = np.where(pvalue[..., second, first] <= LEVEL, 1, np.where(pvalue[..., first, second] <= LEVEL, -1, 0))
