@@ -13,14 +13,14 @@ example commands:
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 import calibstat as cs
 from calibstat.cli import options
 from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import Measure, cells, one_question, read_binning, read_sample, variables_asked
 from calibstat.cli.test import CAUTION
-from calibstat.cli.text import ProgressBar, plain_warnings
-from calibstat.inference.screen import hang
+from calibstat.cli.text import VERBOSE, ProgressBar, plain_warnings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +62,6 @@ def run(arguments: argparse.Namespace) -> None:
                 n_resamples=arguments.n_resamples,
                 rng=arguments.seed,
             )
-    caution = hang("caution", CAUTION.format(these="intervals"), 14, 80)
-    record = found.to_dict()
-    text = "\n".join([str(found), *caution])
-    show_and_draw(arguments, record, text, found.plot, rows=record["measures"])
+    record, screen = found.to_dict(), found.screen(VERBOSE)
+    screen = replace(screen, details=[*screen.details, ("caution", CAUTION.format(these="intervals"))])
+    show_and_draw(arguments, record, screen, found.plot, rows=record["measures"])

@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> None:
         predictions = _predictions(arguments)
         if arguments.precision:
             precise = _precise(arguments, predictions)
-            show(arguments.format, precise.to_dict(), precise)
+            show(arguments.format, precise.to_dict(), precise, verbose=arguments.verbose)
             return
         with ProgressBar("simulating"):
             found = _plan(arguments, predictions)

@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike
 from calibstat._dataclass import dataclass
 from calibstat._lazy import special
 from calibstat._progress import track
-from calibstat._text import percent
+from calibstat._text import counted, percent
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import CONFIDENCE_LEVEL, check_kind, check_share
 from calibstat.data.sample import Sample
 from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.inference.finite import clopper_pearson
 from calibstat.inference.intervals import ConfidenceInterval
-from calibstat.inference.results import Result, RowCounts, interval_text, not_rejected, number, picked, small_pvalue
+from calibstat.inference.results import Result, RowCounts, not_rejected, number, picked, small_pvalue
 from calibstat.lenses.base import Lens, refuse_empty
 
 # More distinct predictions than this are grouped, since the work grows with the square of their number.
@@ -226,6 +226,7 @@ class CalibrationBand(Result):
 
     _display: ClassVar[str] = "ReliabilityDisplay"
     _row: ClassVar[str] = "prediction"
+    is_screen: ClassVar[bool] = True
 
     @property
     def rejects_calibration(self) -> bool:
@@ -277,15 +278,22 @@ class CalibrationBand(Result):
 
     @property
     def verdict(self) -> str:
-        """One sentence: where the diagonal leaves the band, or no evidence of miscalibration."""
-        where = f"through {self.lens!r} (n = {self.n}, p {small_pvalue(self.pvalue, level=1 - self.confidence_level)})"
-        level = f"{percent(self.confidence_level)} band"
+        """Whether the diagonal leaves the band, in which direction and where, and how large errors are."""
+        level, at = percent(self.confidence_level), 1 - self.confidence_level
+        seen = f"(p {small_pvalue(self.pvalue, level=at)}, {counted(self.n, 'row')})"
+        ends = self.bounds(np.inf)
         if not self.rejects_calibration:
-            return f"{not_rejected(1 - self.confidence_level)} {where}: the diagonal stays inside the {level}."
+            size = "" if np.isnan(ends.high) else f", and no error is larger than {number(ends.high)}"
+            return f"{not_rejected(at)} {seen}: the diagonal stays inside the {level} band{size}."
+        sides = ((self.lower > self.prediction, "too low"), (self.upper < self.prediction, "too high"))
+        wrong = " and ".join(words for outside, words in sides if outside.any())
         found = self.prediction[self._outside]
         spot = f"at {len(found)} of {len(self.prediction)} predictions, {number(found[0])} to {number(found[-1])}"
-        at = percent(1 - self.confidence_level)
-        return f"Evidence of miscalibration at {at} {where}: the diagonal leaves the {level} {spot}."
+        size = "" if np.isnan(ends.low) else f", by {number(ends.low)} at least where it is worst"
+        return (
+            f"Evidence at {percent(at)} that predictions are {wrong} {seen}: the diagonal leaves the {level} band "
+            f"{spot}{size}."
+        )
 
     def _rows(self) -> list[dict[str, Any]]:
         columns = picked(self, "prediction count lower upper")
@@ -303,6 +311,22 @@ class CalibrationBand(Result):
             **picked(self, "prediction count lower upper"),
         }
 
+    def _table(self) -> list[list[str]]:
+        if self.rejects_monotonicity:
+            return []
+        errors = (("largest", np.inf), ("mean (ECE)", 1.0), ("root mean square", 2.0))
+        rows = [[name, *map(number, self.bounds(q))] for name, q in errors]
+        return [[f"error ({percent(self.confidence_level)})", "at least", "at most"], *rows]
+
+    def _notes(self) -> list[str]:
+        if not self.rejects_monotonicity:
+            return []
+        worst = number(self.prediction[np.argmax(self.lower - self.upper)])
+        return [
+            f"evidence that the chance of the event does not increase with the prediction: bounds cross at {worst}, so "
+            "the band bounds no error"
+        ]
+
     def _details(self) -> list[tuple[str, str]]:
         rounded = "" if self.digits is None else f"; predictions grouped to {self.digits} digits"
         return [
@@ -311,11 +335,11 @@ class CalibrationBand(Result):
                 f"{percent(self.confidence_level)}, simultaneous, finite-sample, of P(event | prediction) if that "
                 f"does not decrease{rounded}",
             ),
-            *self._errors(),
+            ("errors", "unbinned, of these predictions"),
             (
                 "null",
-                "given the prediction, the outcome follows the prediction; all runs of neighbouring predictions, "
-                "Bonferroni",
+                f"given the prediction, the outcome seen through {self.lens!r} follows the prediction; all runs of "
+                "neighbouring predictions, Bonferroni",
             ),
             ("data", f"n = {self.n}, {len(self.prediction)} distinct predictions; {self.source}"),
         ]
@@ -328,18 +352,3 @@ class CalibrationBand(Result):
         if np.isinf(q):
             return float(sizes.max())
         return float(np.average(sizes**q, weights=self.count) ** (1 / q))
-
-    def _errors(self) -> list[tuple[str, str]]:
-        if self.rejects_monotonicity:
-            worst = number(self.prediction[np.argmax(self.lower - self.upper)])
-            crossing = (
-                f"evidence that the chance of the event does not increase with the prediction: bounds cross at "
-                f"{worst}, so the band bounds no error"
-            )
-            return [("monotone", crossing)]
-        level, largest = self.confidence_level, number(self.maximum_error)
-        return [
-            ("largest", f"the chance is nowhere further than {largest} from the prediction ({percent(level)})"),
-            ("ECE", f"{interval_text(self.bounds(1), level)} (unbinned, of these predictions)"),
-            ("RMSCE", f"{interval_text(self.bounds(2), level)} (unbinned, of these predictions)"),
-        ]

@@ -23,7 +23,7 @@ from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.inference.estimate import estimate
 from calibstat.inference.forest import Noise
 from calibstat.inference.intervals import ConfidenceInterval
-from calibstat.inference.results import Estimate, Result, RowCounts, noted, number, number_cell
+from calibstat.inference.results import Estimate, Result, RowCounts, number, number_cell
 from calibstat.interpretability._atoms import Atoms
 from calibstat.lenses.base import Lens, refuse_empty
 from calibstat.lenses.relabel import CANONICAL
@@ -325,7 +325,8 @@ class Desiderata(Result):
     _display: ClassVar[str] = "DesiderataDisplay"
     _row: ClassVar[str] = "desideratum"
     _text_columns: ClassVar[tuple[int, ...]] = (0, 1)
-    _width: ClassVar[int | None] = 80
+    is_screen: ClassVar[bool] = True
+    _spare_columns: ClassVar[tuple[int, ...]] = (1,)
 
     def __getitem__(self, name: str) -> Desideratum:
         """Return a measure by the name of what is wanted."""
@@ -337,11 +338,11 @@ class Desiderata(Result):
         calibration, accuracy, squared, order, cells = self.measures
         error = f"{number(calibration.value, calibration.expected)}"
         noise = "" if self.n is None else f" (noise alone: {number(calibration.expected, calibration.value)})"
-        where = "true values" if self.n is None else f"through {self.lens!r}, n = {self.n}"
+        where = "true values" if self.n is None else f"{counted(self.n, 'row')}"
+        ranked = f"{_share((1 - order.value) / 2)} of pairs ranked the wrong way round"
         return (
-            f"Calibration error {error}{noise}, wrong decisions {_share(accuracy.value)}, squared error "
-            f"{number(squared.value)}, Kendall's tau {number(order.value)}, {_cells_text(cells.value)} in effect "
-            f"({where})."
+            f"Predictions are off by {error} on average{noise}, with {_share(accuracy.value)} wrong decisions, "
+            f"{ranked}, a squared error of {number(squared.value)} and {_cells_text(cells.value)} in effect ({where})."
         )
 
     def _values(self) -> dict[str, Any]:
@@ -371,6 +372,9 @@ class Desiderata(Result):
         interval = none if found is None else f"{write(found.low)} to {write(found.high)}"
         return [each.name, words, write(each.value), write(each.expected), interval]
 
+    def _notes(self) -> tuple[str, ...]:
+        return self.notes
+
     def _details(self) -> list[tuple[str, str]]:
         lines = [(each.name, each.sentence) for each in self.measures]
         if self.n is None or self.counts is None:
@@ -380,7 +384,6 @@ class Desiderata(Result):
             ("expected", "mean on as many rows if the predictions are the chances: what noise alone gives"),
             ("intervals", "each by itself, as `estimate` gives them; labels do not change the count of cells"),
             ("data", f"{self.counts.text(self.n)}, seen through {self.lens!r}; {self.source}"),
-            *noted(self.notes),
         ]
 
 

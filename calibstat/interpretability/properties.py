@@ -80,7 +80,7 @@ class Properties(Result):
     _no_display: ClassVar[str] = "what is true or false is read in its table, with witnesses"
     _row: ClassVar[str] = "property"
     _text_columns: ClassVar[tuple[int, ...]] = (0, 1)
-    _width: ClassVar[int | None] = 80
+    is_screen: ClassVar[bool] = True
 
     @property
     def verdict(self) -> str:
@@ -105,9 +105,12 @@ class Properties(Result):
         rows = [[name, "yes" if each else "no", number(each.value)] for name, each in self._named()]
         return [["", "", "off by"], *rows]
 
+    def _notes(self) -> list[str]:
+        return [f"{name}: {each.witness}" for name, each in sorted(self._named(), key=lambda pair: pair[1].holds)]
+
     def _details(self) -> list[tuple[str, str]]:
         rows = f"{counted(self.n_atoms, 'row')} with {counted(self.n_cells, 'distinct prediction')}"
-        return [*((name, each.witness) for name, each in self._named()), ("world", f"{rows}; {self.method}")]
+        return [("world", f"{rows}; {self.method}")]
 
 
 _NAMES = {

@@ -28,7 +28,7 @@ from calibstat.generators.base import SyntheticModel, evaluate, population_of
 from calibstat.generators.finite import FinitePredictions
 from calibstat.inference.arguments import check_sample
 from calibstat.inference.compare import ComparisonTest, comparable, comparison_test
-from calibstat.inference.results import Result, RowCounts, interval_text, noted, number, number_cell
+from calibstat.inference.results import Result, RowCounts, interval_text, number, number_cell
 from calibstat.interpretability._atoms import Atoms
 from calibstat.interpretability._merging import (
     DEFAULT_CELLS,
@@ -361,7 +361,8 @@ class SimplificationPath(Result):
     _display: ClassVar[str] = "SimplificationDisplay"
     _row: ClassVar[str] = "n_cells"
     _text_columns: ClassVar[tuple[int, ...]] = ()
-    _width: ClassVar[int | None] = 80
+    is_screen: ClassVar[bool] = True
+    _spare_columns: ClassVar[tuple[int, ...]] = (5, 4)
 
     def merged(self, n_cells: int | None = None) -> FinitePredictions | Sample:
         """Return the predictor with so many cells: its world, or the rows that judge with its predictions.
@@ -446,6 +447,9 @@ class SimplificationPath(Result):
         shown = [self._rows()[-place] for place in reversed(places)]
         return [header, *([str(row["n_cells"]), *(_cell(row[name]) for name in _COLUMNS[1:])] for row in shown)]
 
+    def _notes(self) -> tuple[str, ...]:
+        return self.notes
+
     def _details(self) -> list[tuple[str, str]]:
         world = isinstance(self.judge, _OfWorld)
         tau = f"1 where no pair of rows is in the wrong order by {'chances' if world else 'labels'}; ties are not wrong"
@@ -462,7 +466,7 @@ class SimplificationPath(Result):
             lines.append(
                 ("data", f"chosen on {counted(self.judge.n_chosen, 'row')}; all numbers are of others ({judged})")
             )
-        return [*lines, *noted(self.notes)]
+        return lines
 
 
 _COLUMNS = ("n_cells", "calibration_error", "expected", "loss", "tau", "count")

@@ -359,15 +359,14 @@ def evidence_text(log_e: float) -> str:
 
 def verdict(found: Mapping[str, Any]) -> str:
     """One sentence: evidence with the row that raised the alarm, or no evidence."""
-    where = f"through {found['lens']}"
-    threshold = f"1/level = {1 / found['level']:.4g}"
+    rows, threshold = counted(found["n_rows"], "row"), f"{1 / found['level']:.4g}"
     if found["alarm"]:
         return (
-            f"ALARM: evidence of miscalibration {where} (n = {found['n_rows']}). E reached {threshold} after "
+            f"ALARM in {rows}: evidence that predictions do not fit what happens. It reached {threshold} after "
             f"{found['alarm_row']} rows; its largest value is {evidence_text(found['log_e_max'])}."
         )
     return (
-        f"No alarm {where} so far (n = {found['n_rows']}): E = {evidence_text(found['log_e'])}, "
+        f"No alarm in {rows} so far: the evidence is {evidence_text(found['log_e'])}, "
         f"at most {evidence_text(found['log_e_max'])} since the start; the alarm is at {threshold}."
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._progress import track
-from calibstat._text import counted
+from calibstat._text import counted, percent
 from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.parameters import LEVEL, at_least_one, check_kind, check_share, repeats
 from calibstat.data.rounding import ROUNDING
@@ -280,6 +280,7 @@ class Plan(Result):
     which_error: str
 
     _display: ClassVar[str] = "PowerDisplay"
+    is_screen: ClassVar[bool] = True
     _row: ClassVar[str] = "point"
     _root: ClassVar[bool]
     """Whether the power follows the root of the place, as it does for numbers of rows."""
@@ -297,6 +298,11 @@ class Plan(Result):
     def standard_error(self) -> float:
         """Monte Carlo standard error of the power at the answer."""
         return self.crossing.standard_error
+
+    @property
+    def size(self) -> str:
+        """The true error in a word or two."""
+        return "an error" if self.true_error is None else f"a calibration error of {self.true_error:.4g}"
 
     @property
     def error(self) -> str:
@@ -369,8 +375,8 @@ class RequiredN(Plan):
         """One sentence: the number of labels."""
         low, high = self.interval
         return (
-            f"About {counted(self.n, 'label')} (95 % Monte Carlo interval {low} to {high}) give power {self.power:g} "
-            f"at level {self.test.level:g} to see a true error of {self.error}."
+            f"About {counted(self.n, 'label')} (95 %: {low} to {high}) are needed to see {self.size} with a chance of "
+            f"{percent(self.power)}, in a test at {percent(self.test.level)}."
         )
 
     def _values(self) -> dict[str, Any]:
@@ -415,8 +421,8 @@ class MinimumDetectable(Plan):
         """One sentence: the size of the effect."""
         low, high = self.interval
         return (
-            f"With {counted(self.n, 'label')} an effect of {self.effect:.3g} (95 % Monte Carlo interval {low:.3g} to "
-            f"{high:.3g}) is seen with power {self.power:g} at level {self.test.level:g}: a true error of {self.error}."
+            f"With {counted(self.n, 'label')} an effect of {self.effect:.3g} (95 %: {low:.3g} to {high:.3g}), that is "
+            f"{self.size}, is seen with a chance of {percent(self.power)}, in a test at {percent(self.test.level)}."
         )
 
     def _values(self) -> dict[str, Any]:

@@ -31,7 +31,50 @@ def test_text_is_that_of_the_result_and_fits_eighty_columns(run, path):
     found = cs.desiderata(cs.Sample(frame.y, frame.p), n_resamples=99, rng=0)
     assert " ".join(found.verdict.split()) in " ".join(out.split())
     assert max(map(len, out.splitlines())) <= 80
-    assert "caution" in out
+    assert "caution" in run("desiderata", path, *COMMAND, "--verbose")[1]
+
+
+SCREENS = {
+    80: """\
+Predictions are off by 0.1223 on average (noise alone: 0.06908), with 24.3 %
+wrong decisions, 5.63 % of pairs ranked the wrong way round, a squared error of
+0.1544 and 234.4 cells in effect (300 rows).
+
+               measure               value  expected     95 % interval
+calibration    calibration error    0.1223    0.0691  0.0053 to 0.2393
+accuracy       wrong decisions      0.2433    0.2398  0.1981 to 0.2951
+squared error  mean squared error   0.1544    0.1598  0.1342 to 0.1771
+monotonicity   Kendall's tau        0.8874    0.8480  0.8459 to 0.9183
+few cells      probabilistic count   234.4     234.4              none
+
+note        few rows of similar predictions have another outcome than most: the
+            interval has the noise that they may hide
+
+How this was computed: --verbose
+""",
+    120: """\
+Predictions are off by 0.1223 on average (noise alone: 0.06908), with 24.3 % wrong decisions, 5.63 %
+of pairs ranked the wrong way round, a squared error of 0.1544 and 234.4 cells in effect (300 rows).
+
+               measure               value  expected     95 % interval
+calibration    calibration error    0.1223    0.0691  0.0053 to 0.2393
+accuracy       wrong decisions      0.2433    0.2398  0.1981 to 0.2951
+squared error  mean squared error   0.1544    0.1598  0.1342 to 0.1771
+monotonicity   Kendall's tau        0.8874    0.8480  0.8459 to 0.9183
+few cells      probabilistic count   234.4     234.4              none
+
+note        few rows of similar predictions have another outcome than most: the interval has the
+            noise that they may hide
+
+How this was computed: --verbose
+""",
+}
+
+
+@pytest.mark.parametrize("columns", SCREENS)
+def test_the_screen(run, path, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert run("desiderata", path, *COMMAND) == (0, SCREENS[columns], "")
 
 
 def test_json_holds_every_measure(run, path):

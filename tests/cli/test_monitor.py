@@ -31,9 +31,7 @@ def test_the_alarm_is_exit_code_3_and_stays(watch, tmp_path):
     state = tmp_path / "state"
     code, out, err = watch(off, "--state", state)
     assert (code, err) == (3, "")
-    assert out.startswith(
-        "ALARM: evidence of miscalibration through Canonical() (n = 800). E reached 1/level = 20 after "
-    )
+    assert out.startswith("ALARM in 800 rows: evidence that predictions do not fit what happens. It reached 20 after ")
     fair = write_csv(tmp_path / "fair.csv", columns(100, seed=1, start=800))
     assert watch(fair, "--state", state)[0] == 3
 
@@ -41,7 +39,7 @@ def test_the_alarm_is_exit_code_3_and_stays(watch, tmp_path):
 def test_no_alarm_is_exit_code_0(watch, tmp_path):
     code, out, _ = watch(write_csv(tmp_path / "fair.csv", columns(300)))
     assert code == 0
-    assert out.startswith("No alarm through Canonical() so far (n = 300)")
+    assert out.startswith("No alarm in 300 rows so far: the evidence is ")
     assert "each label seen through Canonical() is Bernoulli(prediction)" in out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -12,10 +13,14 @@ from suites import slow
 def test_the_first_line_is_the_answer(run):
     code, out, err = run("plan", "--ece", "0.1", "--runs", "80")
     assert (code, err) == (0, "")
-    first = out.splitlines()[0]
-    assert first.startswith("About ")
-    assert "labels (95 % Monte Carlo interval" in first
-    assert "see a true error of 0.1 (unbinned ECE, total variation, through Canonical())" in first
+    screen = (
+        r"About (\d+) labels \(95 %: (\d+) to (\d+)\) are needed to see a calibration error of 0.1\nwith a chance of "
+    )
+    numbers = re.match(screen + "80 %, in a test at 5 %.\n\nHow this was computed: --verbose\n$", out)
+    n, low, high = map(int, numbers.groups())
+    assert low < n < high
+    _, out, _ = run("plan", "--ece", "0.1", "--runs", "80", "--verbose")
+    assert "(unbinned ECE, total variation, through Canonical())" in " ".join(out.split())
 
 
 def test_predictions_of_a_file(run, off):
@@ -67,7 +72,7 @@ def test_a_file_needs_its_columns(run, binary):
 
 
 def test_kuiper_has_no_cells(run):
-    code, out, _ = run("plan", "--ece", "0.15", "--estimator", "Kuiper", "--runs", "80")
+    code, out, _ = run("plan", "--ece", "0.15", "--estimator", "Kuiper", "--runs", "80", "--verbose")
     assert code == 0
     assert "calibration_test of Kuiper() at level 0.05" in out
 

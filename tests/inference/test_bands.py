@@ -64,7 +64,7 @@ def test_grouped_bounds_agree_with_loops():
     band = calibration_band(sample, digits=1)
     expected = naive(p, sample.outcomes, ALPHA, lambda x: np.floor(10 * x))
     np.testing.assert_allclose([band.lower, band.upper], expected, rtol=1e-9)
-    assert "predictions grouped to 1 digits" in str(band)
+    assert "predictions grouped to 1 digits" in band.to_text(verbose=True)
 
 
 def test_many_distinct_predictions_are_grouped():
@@ -117,7 +117,7 @@ def test_decreasing_chance_refutes_monotonicity():
     assert band.rejects_monotonicity
     assert band.rejects_calibration
     assert np.isnan(band.maximum_error)
-    assert "bounds no error" in str(band)
+    assert "bounds no error" in band.to_text(verbose=True)
     assert band.to_dict()["ece_bounds"] is None
     json.dumps(band.to_dict(), allow_nan=False)
 
@@ -126,10 +126,11 @@ def test_words_and_tables():
     rng = np.random.default_rng(10)
     p = rng.choice([0.1, 0.5, 0.9], 600)
     fair, off = calibration_band(sample_of(p, p, rng)), calibration_band(sample_of(p, np.full(600, 0.5), rng))
-    assert fair.verdict.startswith("Calibration is not rejected at 5 % through Canonical() (n = 600, p = ")
-    assert "the diagonal leaves the 95 % band at 2 of 3 predictions, 0.1 to 0.9" in off.verdict
-    for part in ("simultaneous, finite-sample, of P(event | prediction) if that does not decrease", "(unbinned,"):
-        assert part in str(fair)
+    assert fair.verdict.startswith("Calibration is not rejected at 5 % (p = ")
+    assert off.verdict.startswith("Evidence at 5 % that predictions are too low and too high (p < ")
+    assert "the diagonal leaves the 95 % band at 2 of 3 predictions, 0.1 to 0.9, by 0." in off.verdict
+    for part in ("simultaneous, finite-sample, of P(event | prediction) if that does not decrease", "unbinned,"):
+        assert part in fair.to_text(200, verbose=True)
     assert list(fair.to_frame().columns) == ["prediction", "count", "lower", "upper"]
     assert json.loads(json.dumps(fair.to_dict(), allow_nan=False)) == fair.to_dict()
     assert str(pickle.loads(pickle.dumps(fair))) == str(fair)
@@ -201,3 +202,35 @@ def test_the_order_of_an_error_is_a_number(q):
     band = calibration_band(cs.Sample([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.8]))
     with pytest.raises(TypeError, match=r"q is .*; it must be a number, for example 1 \(ECE\)"):
         band.bounds(q)
+
+
+SCREENS = {
+    80: """\
+Calibration is not rejected at 5 % (p = 1, 20 rows): the diagonal stays inside
+the 95 % band, and no error is larger than 0.3555.
+
+error (95 %)      at least  at most
+largest                  0   0.3555
+mean (ECE)               0   0.3386
+root mean square         0   0.3391
+
+How this was computed: .to_text(verbose=True)""",
+    120: """\
+Calibration is not rejected at 5 % (p = 1, 20 rows): the diagonal stays inside the 95 % band, and no
+error is larger than 0.3555.
+
+error (95 %)      at least  at most
+largest                  0   0.3555
+mean (ECE)               0   0.3386
+root mean square         0   0.3391
+
+How this was computed: .to_text(verbose=True)""",
+}
+
+
+@pytest.mark.parametrize("width", SCREENS)
+def test_the_screen(width):
+    assert (
+        calibration_band(cs.Sample([1] * 2 + [0] * 8 + [1] * 7 + [0] * 3, [0.3] * 10 + [0.6] * 10)).to_text(width)
+        == SCREENS[width]
+    )

@@ -81,7 +81,7 @@ def test_a_lens_is_looked_through_and_weights_count():
     sample = cs.Sample(rng.integers(0, 3, 200), p, sample_weight=weights)
     found = cs.desiderata(sample, lens=cs.TopLabel(), n_resamples=19, rng=0)
     assert found["squared error"].value == pytest.approx((cs.TopLabel() | cs.BrierScore())(sample))
-    assert "by weights as good as" in str(found)
+    assert "by weights as good as" in found.to_text(verbose=True)
 
 
 def test_few_rows_are_no_reason_to_warn_and_a_missing_interval_has_one(recwarn):
@@ -97,12 +97,13 @@ def test_few_rows_are_no_reason_to_warn_and_a_missing_interval_has_one(recwarn):
 
 
 def test_one_cell_is_written_as_one():
-    said = str(cs.desiderata(FinitePredictions([0.4], [0.3])))
+    said = cs.desiderata(FinitePredictions([0.4], [0.3])).to_text(verbose=True)
     assert "1 cell in effect" in said
     assert "as with 1 cell of equal mass" in " ".join(said.split())
     nearly = cs.desiderata(FinitePredictions([0.4, 0.6], [0.3, 0.6], mass=[1, 1e-6]))
     assert "1 cell in effect" in str(nearly)
-    alone = " ".join(str(cs.desiderata(cs.Sample([0], [0.5], labels=[0, 1]), n_resamples=9, rng=0)).split())
+    one = cs.desiderata(cs.Sample([0], [0.5], labels=[0, 1]), n_resamples=9, rng=0)
+    alone = " ".join(one.to_text(verbose=True).split())
     assert "There is 1 distinct prediction." in alone
 
 

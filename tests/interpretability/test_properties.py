@@ -160,7 +160,7 @@ def test_rounding_is_no_difference():
 def test_worlds_of_nodes_say_so():
     tree = gen.RegressionFunction("simple").classified_by(lambda X: np.where(X[:, 0] < 0.5, 0.2, 0.8), ([0.5], []))
     found = cs.properties(tree)
-    assert "quadrature" in str(found)
+    assert "quadrature" in found.to_text(verbose=True)
     assert (found.n_cells, bool(found.bayes_accurate), bool(found.monotone), bool(found.calibrated)) == (2, 1, 1, 0)
     assert found.calibrated.value == pytest.approx(float(tree.truth(cs.ECE())))
     told = gen.Conditioned(gen.BetaPredictions(2, 3, gen.Slope(2)), lambda rows: rows.event > 0.4)
@@ -190,3 +190,45 @@ def test_the_text_says_what_holds_and_shows_two_rows():
 def test_worlds_without_cells_are_refused(world, message):
     with pytest.raises((ValueError, TypeError), match=message):
         cs.properties(world)
+
+
+SCREENS = {
+    80: """\
+In this world: Bayes-accurate, monotone and strictly monotone; not calibrated or
+the regression function.
+
+                              off by
+calibrated               no      0.2
+Bayes-accurate           yes       0
+monotone                 yes       0
+strictly monotone        yes       0
+the regression function  no      0.2
+
+note        calibrated: row 0: 0.2 is predicted, and the mean chance is 0.4, in
+            30 % of the mass
+            the regression function: row 0: 0.2 is predicted, and the chance is
+            0.4, in 30 % of the mass
+
+3 more notes and how this was computed: .to_text(verbose=True)""",
+    120: """\
+In this world: Bayes-accurate, monotone and strictly monotone; not calibrated or the regression
+function.
+
+                              off by
+calibrated               no      0.2
+Bayes-accurate           yes       0
+monotone                 yes       0
+strictly monotone        yes       0
+the regression function  no      0.2
+
+note        calibrated: row 0: 0.2 is predicted, and the mean chance is 0.4, in 30 % of the mass
+            the regression function: row 0: 0.2 is predicted, and the chance is 0.4, in 30 % of the
+            mass
+
+3 more notes and how this was computed: .to_text(verbose=True)""",
+}
+
+
+@pytest.mark.parametrize("width", SCREENS)
+def test_the_screen(width):
+    assert cs.properties(FinitePredictions([0.2, 0.7], [0.4, 0.7], mass=[3, 7])).to_text(width) == SCREENS[width]

@@ -233,8 +233,10 @@ def test_the_text_fits_and_tables_hold_every_step(make):
 
 
 def test_weights_make_the_expectation_about():
-    assert "about the calibration error" in str(cs.simplify(sample_of(300, 11, weights=True), 3, rng=0))
-    plain = str(cs.simplify(sample_of(300, 11), 3, rng=0))
+    assert "about the calibration error" in cs.simplify(sample_of(300, 11, weights=True), 3, rng=0).to_text(
+        verbose=True
+    )
+    plain = cs.simplify(sample_of(300, 11), 3, rng=0).to_text(verbose=True)
     assert "about" not in plain
     assert "judge that choice on others" in " ".join(plain.split())
 

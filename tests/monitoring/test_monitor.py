@@ -236,7 +236,7 @@ def test_lenses_are_looked_through():
     direct = fed((seen.y_prob, seen.outcomes))
     through = fed((p, y), lens=cs.TopLabel(), labels=(0, 1, 2))
     assert through.log_e == direct.log_e
-    assert "through TopLabel()" in through.verdict
+    assert "through TopLabel()" in str(through)
     assert isinstance(Monitor(labels=(0, 1, 2)).bets, KernelBets)
     high = fed((p, y), lens=cs.TopLabel() | cs.Region.between("top", 0.8, 1), labels=(0, 1, 2))
     assert 0 < high.n_rows < 300
@@ -376,11 +376,11 @@ def test_a_region_is_restored_but_not_made_from_a_file(tmp_path):
 
 def test_alarm_and_words():
     calm = fed(world(200))
-    assert calm.verdict.startswith("No alarm through Canonical() so far (n = 200): E = ")
+    assert calm.verdict.startswith("No alarm in 200 rows so far: the evidence is ")
     assert "each label seen through Canonical() is Bernoulli(prediction)" in str(calm)
     off = fed(world(1000, power=2.0))
     assert off.alarm
-    assert off.verdict.startswith("ALARM: evidence of miscalibration through Canonical() (n = 1000). E reached")
+    assert off.verdict.startswith("ALARM in 1000 rows: evidence that predictions do not fit what happens. It reached")
     values = off.to_dataset()["log_e"]
     assert off.alarm_row == int(values.row[np.argmax(values.values >= math.log(20))])
     assert off.pvalue == pytest.approx(math.exp(-float(values.max())))

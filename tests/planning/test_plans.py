@@ -86,10 +86,13 @@ def test_the_same_rng_gives_the_same_plan():
 
 def test_a_plan_of_an_estimator_prints_itself():
     plan = required_n(g.BetaPredictions(1, 1, g.Slope(0.4)), cs.ECE(cs.EqualMass(5)), n_runs=100, rng=0)
-    assert f"About {plan.n} labels (95 % Monte Carlo interval" in plan.verdict
-    assert "(unbinned ECE, total variation, through Canonical())" in str(plan)
-    assert "calibration_test of ECE(binning=EqualMass(n_bins=5)) at level 0.05" in str(plan)
-    assert "Monte Carlo standard error of" in str(plan)
+    assert plan.verdict == (
+        f"About {plan.n} labels (95 %: {plan.interval[0]} to {plan.interval[1]}) are needed to see a calibration "
+        f"error of {plan.true_error:.4g} with a chance of 80 %, in a test at 5 %."
+    )
+    assert "(unbinned ECE, total variation, through Canonical())" in plan.to_text(200, verbose=True)
+    assert "calibration_test of ECE(binning=EqualMass(n_bins=5)) at level 0.05" in plan.to_text(200, verbose=True)
+    assert "Monte Carlo standard error of" in plan.to_text(200, verbose=True)
     frame = plan.to_frame()
     assert frame["runs"].sum() == plan.to_dict()["n_runs"]
     assert (frame["rejections"] <= frame["runs"]).all()

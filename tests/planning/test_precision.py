@@ -91,3 +91,32 @@ def test_intervals_of_planned_samples_are_as_narrow_as_planned():
                 )
                 found.append(ends[1] - ends[0])
             assert np.mean(found) == pytest.approx(factor * goal.width, rel=0.08)
+
+
+SCREENS = {
+    80: """\
+At least 2001 rows with about 700 events are needed: the interval of the
+calibration slope decides (95 %, 0.2 wide).
+
+measure                     value  95 % width  rows  events
+observed / expected (O/E)       1         0.2   716     251
+calibration slope               1         0.2  2001     700
+C-index (AUC)              0.7747         0.1   367     128
+
+How this was computed: .to_text(verbose=True)""",
+    120: """\
+At least 2001 rows with about 700 events are needed: the interval of the calibration slope decides
+(95 %, 0.2 wide).
+
+measure                     value  95 % width  rows  events
+observed / expected (O/E)       1         0.2   716     251
+calibration slope               1         0.2  2001     700
+C-index (AUC)              0.7747         0.1   367     128
+
+How this was computed: .to_text(verbose=True)""",
+}
+
+
+@pytest.mark.parametrize("width", SCREENS)
+def test_the_screen(width):
+    assert cs.precision_n([0.1, 0.2, 0.4, 0.7]).to_text(width) == SCREENS[width]
