@@ -109,7 +109,7 @@ def test_one_cell_is_written_as_one():
 
 def test_the_text_fits_and_the_table_has_a_row_for_each(found):
     for each in (found, cs.desiderata(WORLD)):
-        assert max(map(len, str(each).splitlines())) <= 80
+        assert max(map(len, each.to_text(80).splitlines())) <= 80
         frame = each.to_frame()
         assert frame.desideratum.tolist() == list(MEASURES)
         assert set(frame) >= {"value", "expected", "low", "high", "sentence"}

@@ -174,7 +174,7 @@ def test_the_text_says_what_holds_and_shows_two_rows():
     assert found.verdict == expected
     said = " ".join(str(found).split())  # witnesses are wrapped, never cut
     assert "rows 0 and 2: chances 0.2 and 0.7, predictions 0.7 and 0.1; never deciding for the event is best" in said
-    assert max(map(len, str(found).splitlines())) <= 80
+    assert max(map(len, found.to_text(80).splitlines())) <= 80
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,7 @@ def test_the_merged_cells_serve_calibrators():
 )
 def test_the_text_fits_and_tables_hold_every_step(make):
     path = make()
-    assert max(map(len, str(path).splitlines())) <= 80
+    assert max(map(len, path.to_text(80).splitlines())) <= 80
     frame = path.to_frame()
     assert frame.n_cells.tolist() == path.n_cells.tolist()
     assert list(frame) == ["n_cells", "calibration_error", "expected", "loss", "tau", "count"]
