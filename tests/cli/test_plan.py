@@ -14,9 +14,9 @@ def test_the_first_line_is_the_answer(run):
     code, out, err = run("plan", "--ece", "0.1", "--runs", "80")
     assert (code, err) == (0, "")
     screen = (
-        r"About (\d+) labels \(95 %: (\d+) to (\d+)\) are needed to see a calibration error of 0.1\nwith a chance of "
+        r"About (\d+) labels \(95 %: (\d+) to (\d+)\) are needed to see a calibration error of 0.1\swith a chance of "
     )
-    numbers = re.match(screen + "80 %, in a test at 5 %.\n\nHow this was computed: --verbose\n$", out)
+    numbers = re.match(screen + r"80\s%,\sin\sa\stest\sat\s5\s%.\n\nHow this was computed: --verbose\n$", out)
     n, low, high = map(int, numbers.groups())
     assert low < n < high
     _, out, _ = run("plan", "--ece", "0.1", "--runs", "80", "--verbose")

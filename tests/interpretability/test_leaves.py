@@ -121,7 +121,7 @@ def test_the_text_fits(width):
         "y" * 50: np.arange(3000),
     }
     for table in (cs.grow_leaf_table(sample, rng=0), cs.grow_leaf_table(sample, long, rng=0, min_size=100)):
-        assert max(map(len, str(table).splitlines())) <= width
+        assert max(map(len, table.to_text(width).splitlines())) <= width
         assert len(table.leaves) > 4
     assert "a very long name" in str(table)
 

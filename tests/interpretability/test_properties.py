@@ -206,7 +206,7 @@ the regression function  no      0.2
 
 note        calibrated: row 0: 0.2 is predicted, and the mean chance is 0.4, in
             30 % of the mass
-            the regression function: row 0: 0.2 is predicted, and the chance is
+note        the regression function: row 0: 0.2 is predicted, and the chance is
             0.4, in 30 % of the mass
 
 3 more notes and how this was computed: .to_text(verbose=True)""",
@@ -222,7 +222,7 @@ strictly monotone        yes       0
 the regression function  no      0.2
 
 note        calibrated: row 0: 0.2 is predicted, and the mean chance is 0.4, in 30 % of the mass
-            the regression function: row 0: 0.2 is predicted, and the chance is 0.4, in 30 % of the
+note        the regression function: row 0: 0.2 is predicted, and the chance is 0.4, in 30 % of the
             mass
 
 3 more notes and how this was computed: .to_text(verbose=True)""",
