@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 MOST_OF_A_NAME, MOST_OF_A_LINE = 200, 10_000
@@ -30,6 +31,17 @@ def counted(n: int, noun: str, verb: str = "", verbs: str = "") -> str:
     if n == 1:
         return f"{n} {noun} {verb}".rstrip()
     return f"{n} {noun}{'es' if noun.endswith('s') else 's'} {verbs}".rstrip()
+
+
+def some_of(names: Sequence[str], most: int = 4) -> str:
+    """List names, all or the first and how many more.
+
+    >>> some_of(["a", "b"]), some_of(["a", "b", "c", "d"], most=3)
+    ('a and b', 'a, b and 2 more')
+    """
+    if len(names) > most:
+        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def percent(level: float) -> str:

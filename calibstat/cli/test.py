@@ -46,10 +46,8 @@ from calibstat.cli.text import (
     VERBOSE,
     ProgressBar,
     each_beside,
-    narrow,
     notice,
     plain_warnings,
-    table_width,
 )
 from calibstat.data.parameters import LEVEL
 from calibstat.inference.direction import NO_DIRECTION
@@ -201,10 +199,10 @@ def _run_omnibus(arguments: argparse.Namespace) -> None:
     for view, test, adjusted in zip(views, found, pvalues, strict=True):
         over_lenses = {"pvalue_adjusted": float(adjusted), "pvalue_adjusted_by": arguments.adjust}
         records.append({"lens": None, "class": view.label} | over_lenses | test.to_dict())
-        more = f"\n  adjusted p = {adjusted:.3g} ({_method(arguments.adjust)} over {len(found)} lenses)"
-        notes = "".join(f"\n  note      {each}" for each in told)
-        texts.append(narrow(f"{test.to_text(table_width())}{more if len(found) > 1 else ''}{notes}"))
-    show_and_draw(arguments, records, "\n\n".join(texts), found[0].plot, questions[0].name)
+        more = f"adjusted p = {adjusted:.3g} ({_method(arguments.adjust)} over {len(found)} lenses)"
+        screen = test.screen(VERBOSE)
+        texts.append(replace(screen, notes=[*([more] if found[1:] else []), *told, *screen.notes]))
+    show_and_draw(arguments, records, texts, found[0].plot, questions[0].name)
 
 
 # The results of a panel: one record for each question, with p-values adjusted over all of them.

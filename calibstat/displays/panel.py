@@ -161,7 +161,7 @@ class PanelDisplay(ResultDisplay):
             pvalue = small_pvalue(float(f"{self.test.pvalue:.2g}"), level=self.test.level)
             return [
                 f"{what}, p {pvalue}",
-                f"strongest: {shortened(self.test.strongest, 24)}; n = {self.test.n:,}{more}",
+                f"strongest: {shortened(self.test.strongest, 24)}; n = {self.test.question.n:,}{more}",
             ]
         what = f"{found} of {len(self.names)} more than noise" if found else "no evidence of miscalibration in any"
         return [what, f"adjusted for {counted(len(self.names), 'test')}; n = {self.test.question.n:,}{more}"]

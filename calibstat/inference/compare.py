@@ -53,6 +53,7 @@ from calibstat.inference.results import (
     picked,
     pvalue_cell,
     small_pvalue,
+    tail_text,
 )
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import EmpiricalNull, monte_carlo_pvalue, tie_slack
@@ -332,8 +333,6 @@ def pvalue_of_difference(difference: float, noise: Floats, size: float, paired: 
     return share if paired else min(1.0, 2 * share)
 
 
-# Floats end not far below.
-_SMALLEST_TAIL = 1e-300
 # Of normal draws the mean fourth power is three times the squared variance.
 _NEARLY_NORMAL = 3.5
 
@@ -349,15 +348,6 @@ def normal_tail(difference: float, noise: Floats) -> float | None:
 def far_below(tail: float | None, n_resamples: int) -> TypeGuard[float]:
     """Whether a tail says more than the smallest p-value of so many redraws."""
     return tail is not None and tail < 0.1 / (1 + n_resamples)
-
-
-def tail_text(tail: float) -> str:
-    """Write a p-value of a law that is approximate in its tail.
-
-    >>> tail_text(3.2e-42), tail_text(0.0)
-    ('about 3e-42', 'less than 1e-300')
-    """
-    return f"about {tail:.1g}" if tail > _SMALLEST_TAIL else f"less than {_SMALLEST_TAIL:g}"
 
 
 def root_mean_square(noise: Floats) -> float:

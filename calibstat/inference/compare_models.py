@@ -11,7 +11,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._lazy import special
-from calibstat._text import counted, percent
+from calibstat._text import counted, percent, some_of
 from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, repeats
 from calibstat.data.rounding import ROUNDING
@@ -32,7 +32,6 @@ from calibstat.inference.compare import (
     pvalue_of_difference,
     root_mean_square,
     short,
-    tail_text,
 )
 from calibstat.inference.differences import (
     Expanded,
@@ -59,7 +58,7 @@ from calibstat.inference.multiplicity import (
     more_note,
     single_step,
 )
-from calibstat.inference.results import Inquiry, Result, RowCounts, number, number_cell, picked, small_pvalue
+from calibstat.inference.results import Inquiry, Result, RowCounts, number, number_cell, picked, small_pvalue, tail_text
 from calibstat.lenses.base import Lens
 
 
@@ -650,7 +649,7 @@ class ModelComparison(Result):
             *direction_columns(self.questions),
             ("own p", [f"{p:.3g}" for p in self.own_pvalues or ()] or [""] * len(order)),
             ("may be best", ["yes" if name in self.confidence_set else "no" for name in self.names]),
-            ("worse than", [_some(self._better_ones(name)) for name in self.names]),
+            ("worse than", [some_of(self._better_ones(name)) for name in self.names]),
         ]
         return [[name for name, _ in columns], *([cells[m] for _, cells in columns] for m in order)]
 
@@ -681,13 +680,3 @@ class ModelComparison(Result):
             ("estimator", repr(estimator)),
             ("data", f"{self.questions[0].rows}, the same for all models; {self.questions[0].source}"),
         ]
-
-
-_MOST_NAMES = 4
-
-
-def _some(names: Sequence[str]) -> str:
-    """List names, all or the first and how many more."""
-    if len(names) <= _MOST_NAMES:
-        return ", ".join(names)
-    return f"{', '.join(names[: _MOST_NAMES - 1])} and {len(names) - _MOST_NAMES + 1} more"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -17,7 +18,7 @@ from calibstat.inference.arguments import look_through, with_counts
 from calibstat.inference.estimate import interval_of, redrawn
 from calibstat.inference.forest import Forest, ForestRow, Noise
 from calibstat.inference.intervals import Interval, NoInterval
-from calibstat.inference.results import Inquiry, Result, noted, number, picked, small_pvalue
+from calibstat.inference.results import Inquiry, Result, ends_text, number, picked, small_pvalue
 from calibstat.inference.test import events_note, exact_law, fewest_rows, negative_note
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import NullDistribution
@@ -66,7 +67,10 @@ class EquivalenceTest(Result):
     noise: Noise
     level: float = LEVEL
 
+    is_screen: ClassVar[bool] = True
     _display: ClassVar[str] = "EstimateDisplay"
+    _text_columns: ClassVar[tuple[int, ...]] = (3,)
+    _spare_columns: ClassVar[tuple[int, ...]] = (3,)
 
     @property
     def within(self) -> bool:
@@ -83,13 +87,20 @@ class EquivalenceTest(Result):
     @property
     def verdict(self) -> str:
         """One sentence: the error is at most the margin, or this cannot be said."""
-        confidence = f"with {percent(self.confidence_level)} confidence"
-        asked, bound = self.question, number(self.upper_bound, self.margin)
+        asked, confidence = self.question, f"with {percent(self.confidence_level)} confidence"
         how = confidence if self._of_bound else f"at level {percent(self.level)}"
-        bound += "" if self._of_bound else f" {confidence}"
-        where = f"through {asked.lens!r} (n = {asked.n}, p {small_pvalue(self.pvalue)}): its upper bound is {bound}."
-        claim = f"the {asked.estimator.quantity} is at most {number(self.margin, self.upper_bound)}"
-        return f"{how.capitalize()} {claim} {where}" if self.within else f"It cannot be said {how} that {claim} {where}"
+        bound = number(self.upper_bound, self.margin) + ("" if self._of_bound else f" {confidence}")
+        found = f"its upper bound is {bound} (n = {asked.n}, p {small_pvalue(self.pvalue)})"
+        claim = f"the {self._quantity} of {asked.what} is at most {self.margin:.4g}"
+        return (
+            f"{how.capitalize()} {claim}: {found}."
+            if self.within
+            else f"It cannot be said {how} that {claim}: {found}."
+        )
+
+    @property
+    def _quantity(self) -> str:
+        return self.question.estimator.quantity.split(" (")[0]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -125,15 +136,22 @@ class EquivalenceTest(Result):
             | {"null_interval": self.noise[:2], "multiplier": repr(self.multiplier), "notes": self.notes}
         )
 
+    def _table(self) -> list[list[str]]:
+        level, ends = percent(self.confidence_level), ends_text(self.noise[:2])
+        numbers = (self.estimate, self.upper_bound, self.margin)
+        row = [*(number(each, self.margin) for each in numbers), ends]
+        return [["value", f"{level} bound", "margin", f"{level} if calibrated"], row]
+
+    def _notes(self) -> Sequence[str]:
+        return self.notes
+
     def _details(self) -> list[tuple[str, str]]:
-        margin = number(self.margin, self.upper_bound)
         return [
-            ("value", f"{number(self.estimate, self.margin)}: {self.question.estimator.quantity}"),
-            ("null", f"the {self.question.estimator.quantity} is larger than {margin}"),
+            ("value", self.question.estimator.quantity),
+            ("null", f"it is larger than {self.margin:.4g}"),
             ("bound", self.method),
             ("estimator", repr(self.question.estimator)),
-            ("data", f"{self.question.rows}; {self.question.source}"),
-            *noted(self.notes),
+            ("data", f"{self.question.rows}, seen through {self.question.lens!r}; {self.question.source}"),
         ]
 
 

@@ -6,12 +6,13 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from calibstat._dataclass import dataclass
-from calibstat._text import counted, percent
+from calibstat._text import counted, percent, some_of
 from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import LEVEL, check_share
-from calibstat.data.rounding import rounded_up
+from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, rounded_up
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import stream_of
 from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
@@ -34,9 +35,7 @@ from calibstat.inference.multiplicity import (
 from calibstat.inference.results import (
     Inquiry,
     Result,
-    RowCounts,
     not_rejected,
-    noted,
     number,
     picked,
     pvalue_cell,
@@ -44,6 +43,7 @@ from calibstat.inference.results import (
 )
 from calibstat.lenses.base import Lens, refuse_empty
 from calibstat.nulls.base import EmpiricalNull, Null, Restating
+from calibstat.nulls.consistency import Consistency
 
 
 def multiple_test(
@@ -209,9 +209,12 @@ class MultipleTest(Result):
     level: float = LEVEL
     notes: tuple[str, ...] = ()
 
+    is_screen: ClassVar[bool] = True
     _display: ClassVar[str] = "PanelDisplay"
     _row: ClassVar[str] = "name"
     _indexed: ClassVar[bool] = True
+    _text_columns: ClassVar[tuple[int, ...]] = (0, 6)
+    _spare_columns: ClassVar[tuple[int, ...]] = (4, 3)
 
     def __iter__(self) -> Iterator[Hashable]:
         return iter(self.names)
@@ -231,18 +234,28 @@ class MultipleTest(Result):
 
     @property
     def verdict(self) -> str:
-        """One sentence: for which names there is evidence of miscalibration, or that there is none."""
-        tests = len(self) - len(self.untested)
-        where = f"through {self.question.lens!r} (n = {self.question.n}, adjusted for {counted(tests, 'test')}"
+        """For which names there is evidence of miscalibration and how much, or that there is none."""
+        asked, tests = self.question, len(self) - len(self.untested)
+        rejected = [place for place, p in enumerate(self.adjusted) if p <= self.level]
         if not tests:
-            return f"Nothing to test {where})."
-        if not self.rejected:
+            return f"There is nothing to test of {asked.what} (n = {asked.n})."
+        if not rejected:
             none = cannot_reject(self.n_resamples, least_factor(self.adjust, tests), self.level)
             smallest = small_pvalue(float(np.nanmin(self.adjusted)), level=self.level)
-            return f"{not_rejected(self.level, none)} {where}: smallest adjusted p {smallest})."
-        kind = "share of false discoveries" if self.adjust.startswith("fdr") else "level"
-        found = ", ".join(map(str, self.rejected))
-        return f"Evidence of miscalibration for {found} {where}, {kind} {percent(self.level)})."
+            told = not_rejected(self.level, none, f"Calibration of {asked.what}")
+            return f"{told} in {counted(tests, 'test')} (n = {asked.n}, smallest adjusted p {smallest})."
+        clearest = max(rejected, key=lambda place: self.standardized[place])
+        value, mean = float(self.values[clearest]), float(self.null_means[clearest])
+        size = f"{number(value, mean)}, where a calibrated model gives {number(mean, value)}"
+        p = f"adjusted p {small_pvalue(float(self.adjusted[clearest]), level=self.level)}"
+        at = f"at {percent(self.level)}"
+        if self.adjust.startswith("fdr"):
+            at = f"with a share of false discoveries of {percent(self.level)}"
+        which = f"Evidence of miscalibration of {asked.what} for {some_of([str(self.names[k]) for k in rejected])} {at}"
+        if len(rejected) == 1:
+            return f"{which} ({len(rejected)} of {counted(tests, 'test')}, n = {asked.n}, {p}): {size}."
+        clear = f"The clearest, {self.names[clearest]}: {size} ({p})"
+        return f"{which} ({len(rejected)} of {counted(tests, 'test')}, n = {asked.n}). {clear}."
 
     def _rows(self) -> list[dict[str, Any]]:
         keys = ("name", "value", "null_mean", "standardized", "pvalue", "adjusted")
@@ -264,34 +277,33 @@ class MultipleTest(Result):
                 str(row["name"]),
                 number(row["value"], row["null_mean"]),
                 number(row["null_mean"], row["value"]),
+                f"{row['standardized']:.1f}",
                 f"{row['pvalue']:.3g}",
                 pvalue_cell(row["adjusted"], self.level),
                 "*" if row["adjusted"] <= self.level else "",
             ]
             for row in self._rows()
         ]
-        return [["name", "value", "expected", "p", "adjusted p", ""], *rows]
+        return [["name", "value", "if calibrated", "SDs above", "p", "adjusted p", ""], *rows]
 
-    def _details(self) -> list[tuple[str, str]]:
+    def _notes(self) -> Sequence[str]:
         estimators = self.question.estimator.core.members
         each_of = dict(zip(self.names, estimators if len(estimators) > 1 else estimators * len(self), strict=True))
-        untested = [
-            ("untested", f"{name}: the value is not a number (NaN): {why_undefined(each_of[name])}")
-            for name in self.untested
-        ]
+        untested = (
+            f"{name} is not tested: it has no value, since {why_undefined(each_of[name])}" for name in self.untested
+        )
+        return (*untested, *self.notes, *smallest_of(self.n_resamples, self.pvalues))
+
+    def _details(self) -> list[tuple[str, str]]:
         return [
             ("value", self._quantity()),
-            ("expected", "mean of the value under the null: what noise alone gives"),
-            (
-                "adjusted",
-                f"{ADJUSTMENTS[self.adjust]}; * rejects at {percent(self.level)} "
-                f"({counted(self.n_resamples, 'resample')})",
-            ),
-            *untested,
+            ("if calibrated", "mean of the value under the null: what noise alone gives"),
+            ("SDs above", "how far the value is above that mean, in standard deviations of its redraws"),
+            ("adjusted p", f"{ADJUSTMENTS[self.adjust]}; * at most {percent(self.level)}"),
+            ("redraws", f"{self.n_resamples}"),
             ("null", self.hypothesis),
             ("estimator", repr(self.question.estimator)),
             ("data", f"{self.question.rows}; {self.question.source}"),
-            *noted(self.notes),
         ]
 
     def _quantity(self) -> str:
@@ -299,6 +311,13 @@ class MultipleTest(Result):
         core = self.question.estimator.core
         each = "; ".join(dict.fromkeys(member.quantity for member in core.members))
         return f"of each name by itself: {each or core.quantity}"
+
+
+def smallest_of(n_resamples: int, pvalues: ArrayLike) -> tuple[str, ...]:
+    """Say that p-values are the smallest that so many redraws can give, where some are."""
+    reached = np.nanmin(np.append(pvalues, 1.0)) <= (1 + ROUNDING) / (1 + n_resamples)
+    smallest = f"{1 / (1 + n_resamples):.2g} is the smallest p-value that {counted(n_resamples, 'redraw')} can give"
+    return (smallest,) if reached else ()
 
 
 def omnibus_test(
@@ -380,9 +399,8 @@ def omnibus_test(
     check_choices(adjust, standardize, combine=combine)
     check_share("level", level, LEVEL)
     check_sample(sample)
-    lens = check_lens(lens)
-    seen = lens(sample)
-    refuse_empty(seen, lens)
+    seen = check_lens(lens)(sample)
+    refuse_empty(seen, check_lens(lens))
     if isinstance(panel, (str, Estimator)):
         raise TypeError(f"panel is {panel!r}, but several estimators are expected: for example [ECE(), DebiasedL2()].")
     members = default_panel(seen.predictions.n_classes, len(seen)) if panel is None else chosen_panel(panel)
@@ -390,12 +408,16 @@ def omnibus_test(
     # By ranks the smallest p-value of several members may be that of as many sets.
     _refuse_few(redraws, level, len(members) if (combine, standardize) == ("max-t", "ranks") else 1)
     family = family_of(members)
+    question, seen = look_through(sample, family, lens)
+    lens = question.lens
     evaluator, values = _evaluated(family, members, lens, seen)
     stream = stream_of(rng, lens) if lens.parts else as_generator(rng)
     drawn = draw_together(redraws, family, seen, stream, evaluator)
-    kinds, fewest = [family.evidences(each.samples) for each in drawn], evaluator.capabilities.fewest
+    kinds = [family.evidences(each.samples) for each in drawn]
     compared, pooling = _as_drawn(values, drawn)
     found = joint_test(family.evidences(compared), kinds, adjust, standardize, combine)
+    of_labels = isinstance(redraws, Consistency) and not redraws.resample_predictions
+    smallest = found.pvalues <= (1 + ROUNDING) / (1 + len(drawn[0].samples)) if of_labels else np.zeros(len(values))
     return OmnibusTest(
         statistic=float(found.pvalues.min()),
         pvalue=found.pvalue,
@@ -407,17 +429,31 @@ def omnibus_test(
         kinds=tuple(
             member.says(value, seen.predictions.components) for member, value in zip(members, values, strict=True)
         ),
-        lens=lens,
-        n=len(seen),
+        tails=tuple(
+            _tail(member.estimator, seen, float(value), stream) if reached else None
+            for member, value, reached in zip(members, values, smallest, strict=True)
+        ),
         combine=combine,
         adjust=adjust,
         n_resamples=len(drawn[0].samples),
         hypothesis=f"{redraws.hypothesis(lens, family.given(seen.predictions))}; the same draws for all statistics",
-        source=seen.predictions.source,
-        counts=RowCounts.of(seen, None if fewest is None else fewest(seen.outcomes)),
+        question=with_counts(question, seen, evaluator.capabilities),
         level=level,
         notes=notes + pooling,
     )
+
+
+def _tail(estimator: Estimator, seen: Sample, value: float, rng: np.random.Generator) -> float | None:
+    """Return the p-value of the statistic's large-sample law, or None where it has none."""
+    from calibstat.nulls.asymptotic import LargeSampleNull  # only where a p-value is the smallest possible one
+
+    law = estimator.prepare(seen.predictions).capabilities.large_sample
+    return None if law is None else LargeSampleNull(law(rng)).pvalue(value)
+
+
+def _about(tail: float) -> str:
+    """Write a p-value of a law that is approximate in its tail."""
+    return f"about {tail:.1g}" if tail > SMALLEST_PVALUE else small_pvalue(tail)
 
 
 def _refuse_few(null: Null, level: float, tied: int) -> None:
@@ -477,14 +513,15 @@ class OmnibusTest(Result):
         Adjusted for the number of statistics.
     kinds : tuple of str
         What an extreme value of each member means.
-    lens : Lens
-    n : int
+    tails : tuple of float or None
+        Where a p-value is the smallest that the redraws can give, that of the large-sample law of the statistic, if it
+        has one: an approximation, for the size of what the p-value bounds.
     combine : str
         How the panel was judged together.
     adjust : str
     n_resamples : int
-    hypothesis, source : str
-    counts : RowCounts
+    hypothesis : str
+    question : Inquiry
     level : float
         Level of the test in texts.
     notes : tuple of str
@@ -499,20 +536,20 @@ class OmnibusTest(Result):
     pvalues: tuple[float, ...]
     adjusted: tuple[float, ...]
     kinds: tuple[str, ...]
-    lens: Lens
-    n: int
+    tails: tuple[float | None, ...]
     combine: str
     adjust: str
     n_resamples: int
     hypothesis: str
-    source: str
-    counts: RowCounts
+    question: Inquiry
     level: float = LEVEL
     notes: tuple[str, ...] = ()
 
+    is_screen: ClassVar[bool] = True
     _display: ClassVar[str] = "PanelDisplay"
     _row: ClassVar[str] = "statistic"
     _indexed: ClassVar[bool] = True
+    _spare_columns: ClassVar[tuple[int, ...]] = (1, 4)
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -547,41 +584,60 @@ class OmnibusTest(Result):
 
     @property
     def verdict(self) -> str:
-        """One sentence: evidence of miscalibration and its kind, or no evidence."""
-        where = (
-            f"through {self.lens!r} (n = {self.n}, p {small_pvalue(self.pvalue, level=self.level)}, {self.description})"
-        )
+        """A sentence or two: evidence of miscalibration, which way the model errs and of which kind, or no evidence."""
+        asked = self.question
+        rows = f"(n = {asked.n}, p {small_pvalue(self.pvalue, level=self.level)})"
         if self.pvalue > self.level:
-            return f"{not_rejected(self.level)} {where}."
-        strongest = f"Strongest: {self.strongest}, which points to {self.kind}."
-        return f"Evidence of miscalibration at {percent(self.level)} {where}. {strongest}"
+            return f"{not_rejected(self.level, what=f'Calibration of {asked.what}')} {rows}{asked.which_way}."
+        told = f"Evidence of miscalibration of {asked.what} at {percent(self.level)} {rows}{asked.which_way}."
+        return f"{told} The strongest statistic, {self.strongest}, points to {self.kind}."
 
     def _rows(self) -> list[dict[str, Any]]:
-        keys = ("statistic", "estimator", "value", "pvalue", "adjusted", "kind")
-        columns = (self.names, map(repr, self.estimators), self.values, self.pvalues, self.adjusted, self.kinds)
+        keys = ("statistic", "estimator", "value", "pvalue", "adjusted", "tail", "kind")
+        estimators = map(repr, self.estimators)
+        columns = (self.names, estimators, self.values, self.pvalues, self.adjusted, self.tails, self.kinds)
         return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def _values(self) -> dict[str, Any]:
         return {
-            "lens": repr(self.lens),
-            **picked(self, "n n_resamples source hypothesis combine adjust level statistic pvalue notes"),
+            "lens": repr(self.question.lens),
+            **picked(self.question, "n source"),
+            **picked(self, "n_resamples hypothesis combine adjust level statistic pvalue notes"),
             "strongest": self.strongest,
             "kind": self.kind,
             "panel": {
-                row["statistic"]: {key: row[key] for key in ("estimator", "value", "pvalue", "adjusted")}
+                row["statistic"]: {key: row[key] for key in ("estimator", "value", "pvalue", "adjusted", "tail")}
                 for row in self._rows()
             },
         }
 
     def _table(self) -> list[list[str]]:
-        columns = zip(self.names, self.values, self.pvalues, self.adjusted, strict=True)
-        rows = [[name, number(value), f"{own:.3g}", f"{joint:.3g}"] for name, value, own, joint in columns]
-        return [["statistic", "value", "p", "adjusted p"], *rows]
+        columns = zip(self.names, self.values, self.pvalues, self.adjusted, self.tails, strict=True)
+        rows = [
+            [
+                name,
+                number(value),
+                f"{own:.3g}",
+                f"{joint:.3g}",
+                "" if tail is None else _about(tail),
+            ]
+            for name, value, own, joint, tail in columns
+        ]
+        return [["statistic", "value", "p", "adjusted p", "large-sample p"], *rows]
+
+    def _notes(self) -> Sequence[str]:
+        beside = (
+            " (approximate ones of many rows are beside it)" if any(each is not None for each in self.tails) else ""
+        )
+        return (*self.notes, *(f"{each}{beside}" for each in smallest_of(self.n_resamples, self.pvalues)))
 
     def _details(self) -> list[tuple[str, str]]:
         return [
-            ("p", f"of the panel: {COMBINATIONS[self.combine]}, compared with that of each redraw"),
-            ("data", f"{self.counts.text(self.n)}; {self.source}"),
+            (
+                "p",
+                f"of the panel: {COMBINATIONS[self.combine]}, compared with that of each of {self.n_resamples} redraws",
+            ),
+            ("adjusted p", ADJUSTMENTS[self.adjust]),
             ("null", self.hypothesis),
-            *noted(self.notes),
+            ("data", f"{self.question.rows}, seen through {self.question.lens!r}; {self.question.source}"),
         ]

@@ -741,6 +741,19 @@ def small_pvalue(pvalue: float, floor: float = SMALLEST_PVALUE, level: float = 1
     return f"= {next(each for each in written if (float(each) <= level) == (pvalue <= level))}"
 
 
+# Floats end not far below.
+_SMALLEST_TAIL = 1e-300
+
+
+def tail_text(tail: float) -> str:
+    """Write a p-value of a law that is approximate in its tail.
+
+    >>> tail_text(3.2e-42), tail_text(0.0)
+    ('about 3e-42', 'less than 1e-300')
+    """
+    return f"about {tail:.1g}" if tail > _SMALLEST_TAIL else f"less than {_SMALLEST_TAIL:g}"
+
+
 def pvalue_cell(pvalue: float, level: float = 1.0) -> str:
     """Write a p-value for a table: as `small_pvalue` does, without the sign of equality."""
     return small_pvalue(pvalue, level=level).removeprefix("= ")

@@ -39,11 +39,11 @@ def test_lenses_are_adjusted_together(pets, off, more, adjust):
 def test_text(pets, off, fair):
     code, out, err = pets(off, *FEW, "--lens", "top-label", "--lens", "canonical")
     assert (code, err) == (0, "")
-    assert out.count("Evidence of miscalibration at 5 % through") == 2
-    assert out.count("by Holm's method over 2 lenses") == 2
+    assert out.count("Evidence of miscalibration of ") == 2
+    assert " ".join(out.split()).count("by Holm's method over 2 lenses") == 2
     assert max(map(len, out.splitlines())) <= 100
     out = pets(fair, *FEW)[1]
-    assert out.startswith("Calibration is not rejected at 5 % through Canonical() (n = 600,")
+    assert "is not rejected at 5 % (n = 600, " in " ".join(out.split())
     assert "Holm" not in out
 
 
@@ -68,7 +68,6 @@ def test_what_does_not_fit(pets, off, options, words):
 def test_more_redraws_are_taken_where_no_lens_could_be_rejected(pets, off):
     """Four lenses by Holm's method need 79 redraws at 5 %."""
     options = ("--omnibus", "--lens", "top-label", "--lens", "class-wise", "--n-resamples")
-    out = " ".join(pets(off, *options, "59")[1].split())
+    out = " ".join(pets(off, *options, "59", "--verbose")[1].split())
     assert out.count("399 redraws were taken, since with 59 no adjusted p-value could be at most 5 %") == 4
-    assert out.count("399 resamples") == 4
     assert "redraws were taken" not in pets(off, *options, "79")[1]

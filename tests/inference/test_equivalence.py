@@ -30,7 +30,8 @@ def test_bound_pvalue_and_words_agree(estimator, margin):
     assert found.within == (found.upper_bound <= margin) == (found.pvalue <= 0.05)
     level = "95 % confidence"
     start = f"With {level} the " if found.within else f"It cannot be said with {level} that the "
-    assert found.verdict.startswith(f"{start}{estimator.quantity} is at most {margin:g} through")
+    assert found.verdict.startswith(f"{start}{estimator.quantity.split(' (')[0]} of ")
+    assert f" is at most {margin:g}: its upper bound is " in found.verdict
 
 
 def test_a_wide_margin_holds_and_a_narrow_one_does_not():
@@ -52,7 +53,7 @@ def test_upper_bound_is_that_of_the_interval_that_holds_at_every_n():
 
 def test_clusters():
     found = equivalence_test(world(), ECE, 0.1, interval=Multiplier(groups="g"), rng=0)
-    assert "labels redrawn as dependent within these as they may be" in str(found)
+    assert "labels redrawn as dependent within these as they may be" in " ".join(found.to_text(verbose=True).split())
     assert 12 <= found.to_dict()["effective_clusters"] <= found.to_dict()["n_clusters"]
 
 
@@ -102,7 +103,7 @@ def test_few_events_are_noted_for_clusters():
     y[:3] = 1
     sample = cs.Sample(y, np.full(100, 0.02), labels=[0, 1], variables={"g": np.arange(100) // 2})
     clustered = equivalence_test(sample, cs.ECE(cs.EqualMass(1)), 0.1, interval=Multiplier(groups="g"), rng=0)
-    assert "the rarest outcome was seen in 1.8 clusters in effect (by sizes), fewer than 10" in str(clustered)
+    assert "the rarest outcome was seen in 1.8 clusters in effect (by sizes), fewer than 10" in clustered.to_text(1000)
     assert clustered.to_dict()["notes"] == list(clustered.notes)
     assert equivalence_test(sample, cs.ECE(cs.EqualMass(1)), 0.1, rng=0).notes == ()  # it holds at every n
 
@@ -124,6 +125,6 @@ def test_words_name_the_level_of_the_test_and_the_confidence_of_the_bound():
     assert said().startswith("With 95 % confidence the expected")
     assert "confidence." not in said()
     assert said(level=0.01).startswith("At level 1 % the expected")
-    assert said(level=0.01).endswith(" with 95 % confidence.")
+    assert said(level=0.01).endswith(" with 95 % confidence (n = 500, p = 0.002).")
     assert said(level=1e-9).startswith("It cannot be said at level 1e-07 % that the expected")
     assert "100 %" not in said(level=1e-9)

@@ -123,8 +123,8 @@ def test_a_level_that_cannot_be_measured_is_not_tested(adjust):
     expected = _by_hand(adjust, found)
     np.testing.assert_allclose(found.adjusted[:2], expected)
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["tests"][2]["adjusted"] is None
-    assert "  untested  c: the value is not a number (NaN)" in str(found)
-    assert "adjusted for 2 tests" in found.verdict
+    assert "c is not tested: it has no value, since " in str(found)
+    assert "of 2 tests, n = " in found.verdict
 
 
 def _by_hand(adjust, found):
@@ -144,7 +144,7 @@ def test_a_family_without_a_number_has_nothing_to_test():
     sample = cs.Sample(np.arange(20) % 2, p, variables={"site": ["a"] * 10 + ["b"] * 10})
     none = cs.Within("site", cs.Generic(lambda s: np.nan))
     found = multiple_test(sample, none, null=cs.Consistency(19), rng=0)
-    assert found.verdict.startswith("Nothing to test through Canonical()")
+    assert found.verdict.startswith("There is nothing to test of P(")
     assert found.rejected == ()
 
 
@@ -152,13 +152,13 @@ def test_words_and_tables():
     off = multiple_test(sites(1200), cs.Within("site", TEN), rng=0)
     fair = multiple_test(sites(1200, off=()), cs.Within("site", TEN), rng=0)
     assert off.verdict == (
-        "Evidence of miscalibration for b through Canonical() (n = 1200, adjusted for 4 tests, level 5 %)."
+        "Evidence of miscalibration of P(True) for b at 5 % (1 of 4 tests, n = 1200, adjusted p = 0.001): 0.1806, "
+        "where a calibrated model gives 0.05862."
     )
     assert fair.verdict.startswith(
-        "Calibration is not rejected at 5 % through Canonical() (n = 1200, adjusted for 4 tests:"
+        "Calibration of P(True) is not rejected at 5 % in 4 tests (n = 1200, smallest adjusted p = "
     )
-    assert "expected calibration error of cell means (total variation, binned)" in str(off)
-    assert "  value     of each name by itself: expected calibration error" in str(off)
+    assert "of each name by itself: expected calibration error" in off.to_text(verbose=True)
     assert "largest, over the levels" not in str(off)
     assert "is calibrated" not in str(fair)
     assert list(off) == ["a", "b", "c", "d"]

@@ -372,7 +372,7 @@ def test_the_level_of_an_equivalence_test_decides_and_the_bound_keeps_its_own():
     assert not strict.within
     assert (found.pvalue, found.upper_bound) == (strict.pvalue, strict.upper_bound)
     assert "It cannot be said at level 0.1 % that" in strict.verdict
-    assert "with 95 % confidence." in strict.verdict
+    assert "with 95 % confidence (" in strict.verdict
     for level in (0.01, 0.05, 0.2):
         own = cs.equivalence_test(sample, CELLS, 0.03, level=level, confidence_level=1 - level, rng=0)
         assert own.within == (own.pvalue <= level)

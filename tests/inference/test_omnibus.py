@@ -80,7 +80,7 @@ def test_a_combination_changes_the_joint_pvalue_alone(combine):
     one, other = (omnibus_test(sample, PANEL, combine=each, n_resamples=99, rng=3) for each in ("max-t", combine))
     assert (one.pvalues, one.adjusted) == (other.pvalues, other.adjusted)
     assert other.combine in other.to_dict()["combine"]
-    assert COMBINATIONS[combine] in str(other)
+    assert COMBINATIONS[combine] in other.to_text(1000, verbose=True)
     assert one.pvalue == min(one.adjusted)
 
 
@@ -196,7 +196,7 @@ def test_the_strongest_statistic_says_what_is_wrong(chance, strongest, kind):
     found = omnibus_test(world(chance), n_resamples=199, rng=0)
     assert (found.strongest, found.pvalue) == (strongest, 0.005)
     assert found.kind.startswith(kind)
-    assert f"Strongest: {strongest}, which points to {kind}" in str(found)
+    assert f"The strongest statistic, {strongest}, points to {kind}" in found.verdict
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -234,7 +234,7 @@ def test_oscillation_is_found_by_a_local_statistic():
 def test_a_calibrated_model_is_not_called_calibrated():
     found = omnibus_test(world(lambda p: p), n_resamples=199, rng=0)
     assert found.pvalue > 0.05
-    assert found.verdict.startswith("Calibration is not rejected at 5 % through Canonical() (n = 500, p = ")
+    assert found.verdict.startswith("Calibration of P(True) is not rejected at 5 % (n = 500, p = ")
     assert "is calibrated" not in str(found)
     assert found.kind is found.to_dict()["kind"] is None
 
@@ -250,7 +250,10 @@ def test_a_lens_in_front():
     found = omnibus_test(classes(300, 2, 0.5), lens=cs.TopLabel(), n_resamples=99, rng=0)
     assert "Spiegelhalter" in found.names
     assert found.pvalue == 0.01
-    assert "through TopLabel() (n = 300, p = 0.01, 99 resamples, 5 statistics)" in found.verdict
+    assert found.verdict.startswith("Evidence of miscalibration of ")
+    assert "predicted class" in found.verdict
+    assert "(n = 300, p = 0.01): " in found.verdict
+    assert found.description == "99 resamples, 5 statistics"
 
 
 def test_the_same_rng_gives_the_same_result():
@@ -331,7 +334,7 @@ def test_a_panel_of_many_rows_is_drawn_in_cells_and_compares_the_data_pooled_ali
         family.evidences(cells(sample.outcomes)), [family.evidences(drawn.samples)], "max-t", "moments", "max-t"
     )
     assert (found.pvalue, found.pvalues) == (together.pvalue, tuple(together.pvalues))
-    assert f"rows pooled to {cells.n_cells} cells of nearly equal predictions" in str(found)
+    assert f"rows pooled to {cells.n_cells} cells of nearly equal predictions" in found.to_text(1000)
     tested = multiple_test(sample, family, n_resamples=199, rng=3)
     np.testing.assert_array_equal(tested.pvalues, together.pvalues)
     assert f"rows pooled to {cells.n_cells} cells" in str(tested)

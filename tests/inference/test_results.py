@@ -246,7 +246,7 @@ def test_errors_of_rare_events_are_no_zeros():
     shown = f"{found.statistic:.4g}"
     assert f"value        {shown}: " in everything(found)
     assert f": {shown} (95 %: " in str(cs.estimate(one, estimator, n_resamples=99, rng=0))
-    assert f"value     {shown}: " in str(cs.equivalence_test(one, estimator, 1e-14, n_resamples=99, rng=0))
+    assert f"\n{shown} " in str(cs.equivalence_test(one, estimator, 1e-14, n_resamples=99, rng=0))
     pair = cs.comparison_test(one, two, estimator, n_resamples=99, rng=0)
     assert 1e-15 < -pair.difference < 1e-14
     assert f" {pair.difference:.4g} " in str(pair)

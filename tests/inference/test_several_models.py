@@ -262,16 +262,16 @@ Evidence at 5 % that 4 of 6 pairs differ: calibration error of P(1) 0 to 0.167
 (n = 700, adjusted p at most 0.006). With 95 % confidence the best is good or
 slope.
 
-model   error  95 % interval       O/E  slope  own p  may be best  worse than
-good   0.0000  0.0000 to 0.0816  0.995  0.953  0.648  yes
-slope  0.0000  0.0000 to 0.0823   1.04  0.919  0.618  yes
-timid  0.1350  0.0933 to 0.1791   1.01   2.41  0.001  no           good, slope
-bold   0.1675  0.1254 to 0.2092   1.47   0.68  0.001  no           good, slope
+model   error  95 % interval       O/E  slope  may be best  worse than
+good   0.0000  0.0000 to 0.0816  0.995  0.953  yes
+slope  0.0000  0.0000 to 0.0823   1.04  0.919  yes
+timid  0.1350  0.0933 to 0.1791   1.01   2.41  no           good and slope
+bold   0.1675  0.1254 to 0.2092   1.47   0.68  no           good and slope
 
 note        0.001 is the smallest p-value that 999 redraws can give, before it
             is adjusted; by the normal law that of bold and slope is about 6e-08
 
-How this was computed: .to_text(verbose=True)
+Column own p and how this was computed: .to_text(verbose=True)
 """,
     (eight, 80): """\
 m0 is better calibrated than all 7 other models at 5 %: calibration error of
@@ -281,9 +281,9 @@ pairs are told apart.
 model   error  95 % interval       O/E  may be best  worse than
 m0     0.0000  0.0000 to 0.0281  0.985  yes
 m1     0.1140  0.0997 to 0.1289   1.28  no           m0
-m2     0.1939  0.1788 to 0.2090   1.57  no           m0, m1
-m3     0.2494  0.2343 to 0.2646   1.87  no           m0, m1, m2
-m4     0.2903  0.2754 to 0.3052   2.16  no           m0, m1, m2, m3
+m2     0.1939  0.1788 to 0.2090   1.57  no           m0 and m1
+m3     0.2494  0.2343 to 0.2646   1.87  no           m0, m1 and m2
+m4     0.2903  0.2754 to 0.3052   2.16  no           m0, m1, m2 and m3
 m5     0.3219  0.3072 to 0.3367   2.46  no           m0, m1, m2 and 2 more
 m6     0.3469  0.3318 to 0.3619   2.75  no           m0, m1, m2 and 3 more
 m7     0.3673  0.3524 to 0.3826   3.05  no           m0, m1, m2 and 4 more
@@ -300,9 +300,9 @@ to 0.367 (n = 5000, adjusted p at most 0.028). All 28 pairs are told apart.
 model   error  95 % interval       O/E  slope  own p  may be best  worse than
 m0     0.0000  0.0000 to 0.0281  0.985   1.01  0.893  yes
 m1     0.1140  0.0997 to 0.1289   1.28  0.832  0.001  no           m0
-m2     0.1939  0.1788 to 0.2090   1.57  0.698  0.001  no           m0, m1
-m3     0.2494  0.2343 to 0.2646   1.87  0.595  0.001  no           m0, m1, m2
-m4     0.2903  0.2754 to 0.3052   2.16  0.516  0.001  no           m0, m1, m2, m3
+m2     0.1939  0.1788 to 0.2090   1.57  0.698  0.001  no           m0 and m1
+m3     0.2494  0.2343 to 0.2646   1.87  0.595  0.001  no           m0, m1 and m2
+m4     0.2903  0.2754 to 0.3052   2.16  0.516  0.001  no           m0, m1, m2 and m3
 m5     0.3219  0.3072 to 0.3367   2.46  0.453  0.001  no           m0, m1, m2 and 2 more
 m6     0.3469  0.3318 to 0.3619   2.75  0.404  0.001  no           m0, m1, m2 and 3 more
 m7     0.3673  0.3524 to 0.3826   3.05  0.363  0.001  no           m0, m1, m2 and 4 more

@@ -131,7 +131,7 @@ def test_where_no_data_could_be_rejected_the_text_begins_with_that():
     assert several.verdict.startswith("No test could reject at 5 %, whatever the data: with 199 redraws the smallest")
     assert cs.multiple_test(sample, twelve, adjust="holm", n_resamples=199, rng=0).n_resamples == 1199
     assert cs.multiple_test(sample, twelve, null=Consistency(199), rng=0).verdict.startswith(
-        "Calibration is not rejected"
+        "Calibration of P(True) is not rejected"
     )
     with pytest.raises(ValueError, match="so few redraws the smallest p-value of the panel is 0"):
         cs.omnibus_test(sample, {"a": cs.BrierZ(), "b": cs.LogLossZ()}, null=Consistency(9), rng=0)

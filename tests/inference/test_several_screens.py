@@ -1,0 +1,145 @@
+"""Whole screens of tests of several numbers and of margins: the answer, a table that fits, two notes."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import calibstat as cs
+
+
+@cache
+def sample():
+    """Two of four sites are off."""
+    rng = np.random.default_rng(0)
+    p, site = rng.random(2000), rng.choice(list("abcd"), 2000)
+    happened = rng.random(2000) < np.where(site == "b", p**2, np.where(site == "c", p**1.2, p))
+    return cs.Sample(happened, p, variables={"site": site})
+
+
+TEN = cs.ECE(cs.EqualMass(10))
+
+
+@cache
+def several():
+    return cs.multiple_test(sample(), cs.Within("site", TEN), rng=0)
+
+
+@cache
+def panel():
+    return cs.omnibus_test(sample(), rng=0)
+
+
+@cache
+def margin():
+    return cs.equivalence_test(sample(), TEN, 0.1, rng=0)
+
+
+SCREENS = {
+    (several, 80): """\
+Evidence of miscalibration of P(True) for a, b and c at 5 % (3 of 4 tests, n =
+2000). The clearest, b: 0.1778, where a calibrated model gives 0.04399 (adjusted
+p = 0.001).
+
+name    value  if calibrated  SDs above      p  adjusted p
+a      0.0804        0.04366        3.5  0.001       0.003  *
+b      0.1778        0.04399       11.4  0.001       0.001  *
+c     0.07261        0.04438        2.4  0.012       0.044  *
+d     0.05305        0.04545        0.7  0.221       0.637
+
+note        0.001 is the smallest p-value that 999 redraws can give
+
+How this was computed: .to_text(verbose=True)
+""",
+    (several, 120): """\
+Evidence of miscalibration of P(True) for a, b and c at 5 % (3 of 4 tests, n = 2000). The clearest,
+b: 0.1778, where a calibrated model gives 0.04399 (adjusted p = 0.001).
+
+name    value  if calibrated  SDs above      p  adjusted p
+a      0.0804        0.04366        3.5  0.001       0.003  *
+b      0.1778        0.04399       11.4  0.001       0.001  *
+c     0.07261        0.04438        2.4  0.012       0.044  *
+d     0.05305        0.04545        0.7  0.221       0.637
+
+note        0.001 is the smallest p-value that 999 redraws can give
+
+How this was computed: .to_text(verbose=True)
+""",
+    (panel, 80): """\
+Evidence of miscalibration of P(True) at 5 % (n = 2000, p = 0.001): 0.499
+predicted, 0.442 happened (O/E 0.885, slope 0.961). The strongest statistic,
+cubic score, points to a smooth distortion: a shift, a slope, or bent tails.
+
+statistic                  value      p  adjusted p  large-sample p
+Spiegelhalter              1.824   0.07       0.134
+cubic score                51.26  0.001       0.001     about 2e-10
+Anderson-Darling        0.003595  0.001       0.001     about 8e-11
+multi-scale l2             27.44  0.001       0.001
+multi-bandwidth kernel     28.73  0.001       0.001
+
+note        0.001 is the smallest p-value that 999 redraws can give (approximate
+            ones of many rows are beside it)
+
+How this was computed: .to_text(verbose=True)
+""",
+    (panel, 120): """\
+Evidence of miscalibration of P(True) at 5 % (n = 2000, p = 0.001): 0.499 predicted, 0.442 happened
+(O/E 0.885, slope 0.961). The strongest statistic, cubic score, points to a smooth distortion: a
+shift, a slope, or bent tails.
+
+statistic                  value      p  adjusted p  large-sample p
+Spiegelhalter              1.824   0.07       0.134
+cubic score                51.26  0.001       0.001     about 2e-10
+Anderson-Darling        0.003595  0.001       0.001     about 8e-11
+multi-scale l2             27.44  0.001       0.001
+multi-bandwidth kernel     28.73  0.001       0.001
+
+note        0.001 is the smallest p-value that 999 redraws can give (approximate ones of many rows
+            are beside it)
+
+How this was computed: .to_text(verbose=True)
+""",
+    (margin, 80): """\
+It cannot be said with 95 % confidence that the expected calibration error of
+cell means of P(True) is at most 0.1: its upper bound is 0.1008 (n = 2000, p =
+0.065).
+
+  value  95 % bound  margin  95 % if calibrated
+0.06488      0.1008     0.1  0.001102 to 0.03173
+
+How this was computed: .to_text(verbose=True)
+""",
+    (margin, 120): """\
+It cannot be said with 95 % confidence that the expected calibration error of cell means of P(True)
+is at most 0.1: its upper bound is 0.1008 (n = 2000, p = 0.065).
+
+  value  95 % bound  margin  95 % if calibrated
+0.06488      0.1008     0.1  0.001102 to 0.03173
+
+How this was computed: .to_text(verbose=True)
+""",
+}
+
+
+@pytest.mark.parametrize(("result", "width"), SCREENS)
+def test_the_whole_screen(result, width):
+    assert result().to_text(width) == SCREENS[result, width].rstrip("\n")
+
+
+def test_smallest_pvalues_have_large_sample_ones_beside_them():
+    found = panel()
+    cubic = cs.calibration_test(sample(), cs.CubicScore(), null=cs.Asymptotic())
+    assert found.tails[found.names.index("cubic score")] == pytest.approx(cubic.pvalue)
+    assert [tail is None for tail in found.tails] == [True, False, False, True, True]
+    assert found.to_dict()["panel"]["cubic score"]["tail"] == pytest.approx(stats.chi2.sf(found.values[1], 4))
+    by_signs = cs.omnibus_test(sample(), {"z": cs.MeanCalibration(), "cells": TEN}, null="multiplier", rng=0)
+    assert by_signs.tails == (None, None)
+
+
+def test_screens_name_no_lens_and_no_estimator():
+    for result in (several(), panel(), margin()):
+        assert "()" not in str(result).replace(".to_text(verbose=True)", "")
+        assert "Canonical()" in result.to_text(verbose=True)
