@@ -9,7 +9,16 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._text import counted, percent
-from calibstat.auditing.findings import Findings, error_cells, found_in, interval_cells, mean_cell, means_text, sentence
+from calibstat.auditing.findings import (
+    SHOWN,
+    Findings,
+    error_cells,
+    found_in,
+    interval_cells,
+    mean_cell,
+    means_text,
+    sentence,
+)
 from calibstat.auditing.groups import (
     By,
     Group,
@@ -45,7 +54,6 @@ from calibstat.nulls.base import Null, strong_hypothesis
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier, check_residuals
 
-_SHOWN = 25
 # Events, and non-events, that a group must expect by default.
 MIN_EXPECTED = 5.0
 
@@ -423,7 +431,7 @@ class SubgroupAudit(Findings[GroupFinding]):
 
     def _table(self) -> list[list[str]]:
         header = ["group", "rows", "predicted", "happened", "error", "noise", self._ends, "adj. p", "direction"]
-        groups = self._in_order[:_SHOWN]
+        groups = self._in_order[:SHOWN]
         columns = zip(
             error_cells([group.statistic for group in groups]),
             error_cells([group.null_mean for group in groups]),
@@ -452,9 +460,8 @@ class SubgroupAudit(Findings[GroupFinding]):
         return sorted(found, key=lambda group: bool(group.levels))
 
     def _details(self) -> list[tuple[str, str]]:
-        core, more = self.estimator.core, len(self) - _SHOWN
+        core = self.estimator.core
         above = [
-            ("more", f"{more} more groups: see .to_frame()" if more > 0 else ""),
             ("error", f"{core.quantity}; {core!r}, seen through {self.lens!r}"),
             ("noise", "mean of the error in a calibrated model with the same predictions"),
             ("order", "all rows; groups with evidence, by error beyond noise times rows; others, by evidence"),

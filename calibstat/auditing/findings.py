@@ -16,6 +16,8 @@ from calibstat.inference.results import Result, RowCounts, not_rejected, number_
 
 _LEFT_OUT_SHOWN = 3
 _SMALL = 0.01
+# Groups or variables that a table shows at most.
+SHOWN = 25
 CAUTION = "p-values do not hold if the model or its calibration was fitted on these rows"
 CLUSTERED = ", or if rows come in clusters (several of one patient, one video)"
 
@@ -115,7 +117,9 @@ class Findings(Result, Generic[_Found]):
     def _notes(self) -> list[str]:
         left = [f"left out: {left_out_text(self.left_out)}"] if self.left_out else []
         clustered = "" if getattr(self, "clusters", None) else CLUSTERED
-        return [*left, CAUTION + clustered, *self.notes]
+        more = len(self) - SHOWN
+        cut = [f"{more} more {self._row}s are not in the table"] if more > 0 else []
+        return [*left, CAUTION + clustered, *cut, *self.notes]
 
     @final
     def _details_after(self, above: list[tuple[str, str]], intervals: str, known: bool) -> list[tuple[str, str]]:

@@ -11,7 +11,16 @@ import numpy as np
 from calibstat._dataclass import dataclass
 from calibstat._lazy import sparse
 from calibstat._text import counted, percent
-from calibstat.auditing.findings import Findings, error_cells, found_in, interval_cells, mean_cell, means_text, sentence
+from calibstat.auditing.findings import (
+    SHOWN,
+    Findings,
+    error_cells,
+    found_in,
+    interval_cells,
+    mean_cell,
+    means_text,
+    sentence,
+)
 from calibstat.auditing.groups import (
     By,
     LeftOut,
@@ -726,7 +735,8 @@ class VariableScan(Findings[VariableFinding]):
     def _table(self) -> list[list[str]]:
         value = "varies by" if self._by_varying else "error"
         header = ["variable", value, "noise", self._ends, "adj. p", "worst at", "predicted", "happened", "direction"]
-        judged = [self._judged(found) for found in self.variables]
+        shown = self.variables[:SHOWN]
+        judged = [self._judged(found) for found in shown]
         values, noises, intervals, pvalues = zip(*judged, strict=True)
         columns = zip(
             error_cells(values), error_cells(noises), interval_cells(intervals), map(self._p_cell, pvalues), strict=True
@@ -740,7 +750,7 @@ class VariableScan(Findings[VariableFinding]):
                 mean_cell(found.worst.mean_outcome),
                 self._direction(found),
             ]
-            for found, numbers in zip(self.variables, columns, strict=True)
+            for found, numbers in zip(shown, columns, strict=True)
         ]
         return [header, *rows]
 

@@ -410,3 +410,14 @@ def test_the_headline_names_the_error_that_matters_most():
     assert "6000 rows, adjusted p = 0.005" in audit.verdict
     rows = [line.split("  ")[0] for line in str(audit).splitlines()[3:]]
     assert rows[:5] == ["group", "all rows", "g large", "g small", "g other"]
+
+
+def test_names_that_fit_are_whole_and_groups_that_the_table_leaves_out_are_counted():
+    rng = np.random.default_rng(0)
+    p, variables = rng.random(3000), {"a long name of a column": rng.integers(0, 30, 3000).astype(str)}
+    found = subgroup_audit(cs.Sample(rng.random(3000) < p, p, variables=variables), [*variables], n_resamples=99, rng=0)
+    text = found.to_text(80)
+    assert "..." not in text
+    assert text.count("\na long name of a column ") == 24
+    assert "6 more groups are not in the table" in text
+    assert len(found) == 31
