@@ -96,9 +96,7 @@ def test_the_top_label_is_over_or_underconfident():
     found = subgroup_audit(sample, "site", lens=cs.TopLabel(), n_resamples=99, rng=0)
     assert found["site there"].direction == "overconfident on average"
     assert found["site here"].direction == ""
-    assert found.verdict.startswith(
-        "The confidence in the predicted class is off in 2 of 3 groups at 5 %, most in site there"
-    )
+    assert found.verdict.startswith("P(predicted class) is off in 2 of 3 groups at 5 %, most in site there")
     with pytest.raises(ValueError, match=r"look through a lens first, for example TopLabel\(\)"):
         subgroup_audit(sample, "site", n_resamples=19, rng=0)
     classes = subgroup_audit(

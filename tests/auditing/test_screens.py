@@ -48,7 +48,7 @@ age 37 to 54   977      0.483     0.470  0.017  0.000 to 0.062        1
 
 note        left out: ward hospice (n = 60) expects 0.12 events, fewer than 5
             (it has 1 event)
-            p-values do not hold if the model or its calibration was fitted on
+note        p-values do not hold if the model or its calibration was fitted on
             these rows, or if rows come in clusters (several of one patient, one
             video)
 
@@ -68,7 +68,7 @@ age 20 to 37  1036      0.511     0.499  0.018  0.021  0.000 to 0.060        1
 age 37 to 54   977      0.483     0.470  0.017  0.021  0.000 to 0.062        1
 
 note        left out: ward hospice (n = 60) expects 0.12 events, fewer than 5 (it has 1 event)
-            p-values do not hold if the model or its calibration was fitted on these rows, or if
+note        p-values do not hold if the model or its calibration was fitted on these rows, or if
             rows come in clusters (several of one patient, one video)
 
 How this was computed: --verbose""",
@@ -188,7 +188,7 @@ ward west   1322          +0.0071        1.06   0.945
 
 note        this compares groups where the prediction is the same; the model may
             be off in all groups alike
-            left out: ward hospice (n = 60) expects 1.04 events, fewer than 10
+note        left out: ward hospice (n = 60) expects 1.04 events, fewer than 10
 
 How this was computed: --verbose""",
     ("curves", 120): """\
@@ -202,7 +202,7 @@ ward west   1322          +0.0071        1.06   0.945
 
 note        this compares groups where the prediction is the same; the model may be off in all
             groups alike
-            left out: ward hospice (n = 60) expects 1.04 events, fewer than 10
+note        left out: ward hospice (n = 60) expects 1.04 events, fewer than 10
 
 How this was computed: --verbose""",
 }

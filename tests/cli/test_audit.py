@@ -27,7 +27,7 @@ def holes(folder):
 def test_text_names_groups_and_accepts_nothing(run, off):
     code, out, err = run("audit", off, "--label", "pet", "--probs", "prob_*", "--by", "age", "--by", "sex", *FEW)
     assert (code, err) == (0, "")
-    assert out.startswith("The confidence in the predicted class is off in ")
+    assert out.startswith("P(predicted class) is off in ")
     assert "overconfident on average" in out
     assert "sex f" in out
     assert "p-values do not hold if the model" in out
@@ -156,7 +156,7 @@ def test_learn_needs_no_columns_and_is_that_of_the_function(run, off):
     command = ("audit", off, "--label", "pet", "--probs", "prob_*", "--learn", "--min-size", "40", *FEW)
     code, out, err = run(*command)
     assert (code, err) == (0, "")
-    assert out.startswith("The confidence in the predicted class is overconfident by")
+    assert out.startswith("P(predicted class) is overconfident by")
     assert "p-values do not hold if the model" in out
     _, out, _ = run(*command, "--by", "sex,age", "--seed", "5", "--format", "json")
     sample = cs.Sample.read(off, y_true="pet", y_prob="prob_*", variables=["sex", "age"])
