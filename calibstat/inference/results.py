@@ -492,13 +492,15 @@ class Estimate(Result):
     def verdict(self) -> str:
         """The value with its interval, beside what noise alone gives, or what it means; an estimate is no test."""
         question, value, mean = self.question, self.headline, self.headline_null_mean
-        rows, meaning = f"(n = {question.n})", f" {self.meaning}" if self.meaning else ""
+        rows = f"(n = {question.n})"
+        if self.meaning:
+            return self.meaning
         if value is None or mean is None:
-            return f"Calibration of {question.what} {rows}{question.which_way}.{meaning}"
+            return f"Calibration of {question.what} {rows}{question.which_way}."
         interval = self.confidence_interval
         ends = "no interval" if interval is None else interval_text(interval, self.confidence_level)
         size = question.size_in_words(f"{number(value, mean)} ({ends}), {question.noise_gives} {number(mean, value)}")
-        return f"{size}. {question.what[:1].upper()}{question.what[1:]} {rows}{question.which_way}.{meaning}"
+        return f"{size}. {question.what[:1].upper()}{question.what[1:]} {rows}{question.which_way}."
 
     def forest(self) -> Forest:
         """Return the headline as the row of a forest plot, with its interval, beside what noise alone gives."""

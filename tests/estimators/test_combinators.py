@@ -10,6 +10,7 @@ from calibstat.estimators.combined import EachClass, Family, NamedValues, Within
 from calibstat.estimators.wrappers import Jackknifed
 from calibstat.nulls.multiplier import signed_values
 from registry import make_sample
+from suites import everything
 
 CELLS = cs.EqualWidth(4)
 
@@ -56,7 +57,7 @@ def test_each_class_is_tested_on_whole_labels():
     sample = make_sample(3, seed=3, n=200)
     result = cs.calibration_test(sample, EachClass(cs.ECE(CELLS)), rng=0)
     assert "Canonical()" in result.hypothesis
-    assert "through Canonical()" in result.verdict
+    assert "seen through Canonical()" in everything(result)
     assert 0 < result.pvalue <= 1
     assert result.null_distribution.samples.shape == (999,)
 
@@ -67,7 +68,7 @@ def test_signs_reach_every_member():
     signs = np.random.Generator(np.random.PCG64(0)).choice([-1.0, 1.0], (5, 60))
     lenses = [cs.ClassWise(label) for label in sample.labels]
     each = [(lens | inner).prepare(sample.predictions).capabilities.signed(sample.outcomes, signs) for lens in lenses]
-    family = Family({str(j): lens | inner for j, lens in enumerate(lenses)})
+    family = Family({everything(j): lens | inner for j, lens in enumerate(lenses)})
     for several in (EachClass(inner), family):
         found = signed_values(several.prepare(sample.predictions), sample, signs)
         np.testing.assert_allclose(found, np.transpose(each), rtol=1e-12)
@@ -146,7 +147,7 @@ def test_a_test_of_a_family_says_that_it_is_of_canonical_calibration():
     family = Family({"top": cs.TopLabel() | cs.ECE(CELLS), "a": cs.ClassWise("a") | cs.ECE(CELLS)})
     result = cs.calibration_test(sample, family, rng=0)
     assert result.question.lens == cs.Canonical()
-    assert "through Canonical()" in result.verdict
+    assert "seen through Canonical()" in everything(result)
     assert result.statistic == pytest.approx(max(family(sample).values))
 
 

@@ -13,6 +13,7 @@ from calibstat.estimators.histogram import BrierDecomposition, FerroFricker
 from calibstat.estimators.scores import AUC, RMSE, BrierScore, LogScore, SphericalScore, ZeroOneLoss
 from calibstat.generators import FinitePredictions
 from strategies import samples
+from suites import everything
 
 STRICT = [BrierScore(), LogScore(), SphericalScore()]
 
@@ -133,7 +134,7 @@ def test_log_score_says_which_probabilities_it_does_not_take_as_they_are():
     assert "probabilities below 1e-15 count as 1e-15" in score.quantity
     assert "count as" not in cs.LogScore(clip=0).quantity
     for estimator in (score, cs.CORP(score), cs.Canonical() | score):
-        text = str(cs.calibration_test(sample, estimator, rng=0))
+        text = everything(cs.calibration_test(sample, estimator, rng=0))
         assert "in 2 of 4 rows what happened had a probability below 1e-15" in " ".join(text.split())
     fine = cs.calibration_test(cs.Sample([0, 1], [0.0, 0.7]), score, rng=0)
     assert fine.remark == ""

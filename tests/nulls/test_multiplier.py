@@ -15,6 +15,7 @@ from calibstat.estimators.smooth import SmoothCE
 from calibstat.estimators.walks import KolmogorovSmirnov, Kuiper
 from calibstat.nulls.multiplier import Multiplier, signed_values
 from registry import make_sample
+from suites import everything
 
 TWO = [
     cs.ECE(cs.EqualMass(4)),
@@ -167,12 +168,12 @@ def test_fewer_draws_are_a_prefix_of_more():
 
 def test_the_test_says_what_was_tested():
     sample = make_sample(2, n=600)
-    text = str(cs.calibration_test(sample, cs.VECE("age", cs.EqualMass(3)), null=Multiplier(99), rng=0))
+    text = everything(cs.calibration_test(sample, cs.VECE("age", cs.EqualMass(3)), null=Multiplier(99), rng=0))
     assert "given 'age', the mean of outcome - prediction" in text
     assert "(the weak null)" in text
     assert "not available" not in text
     clustered = cs.calibration_test(sample, cs.ECE(cs.EqualMass(3)), null=Multiplier(99, groups="age"), rng=0)
-    assert "the exact null draws rows independently: not available for clusters" in str(clustered)
+    assert "the exact null draws rows independently: not available for clusters" in everything(clustered)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from scipy import stats
 import calibstat as cs
 from calibstat.nulls.base import EmpiricalNull
 from calibstat.nulls.consistency import Sequential, StoppedNull
+from suites import everything
 
 ECE = cs.ECE(cs.EqualMass(5))
 
@@ -59,7 +60,7 @@ def test_a_clear_case_is_cheap_and_a_small_pvalue_is_small():
     assert len(clear.null_distribution.samples) < 1000
     assert small.pvalue == 1 / 10_000
     assert len(small.null_distribution.samples) == 9999
-    assert "stopping at 20 exceedances" in clear.verdict
+    assert "stopping at 20 exceedances" in everything(clear)
     assert "stopped at 20 exceedances" in clear.hypothesis
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import calibstat as cs
 from calibstat.nulls.multiplier import MergedCells, Multiplier, Weak, centred_signs, join
+from suites import everything
 
 
 def world(n, seed, chance=lambda p, v: p, scores=None):
@@ -78,8 +79,8 @@ def test_errors_that_go_with_the_variable_are_found():
     sample = world(1000, 0, chance=lambda p, v: np.clip(p + 0.4 * (v - 0.5), 0, 1))
     result = cs.calibration_test(sample, cs.VECE("v"), null=Weak(), rng=0)
     assert result.pvalue == 0.001
-    assert "given 'v' alone, the mean of outcome - prediction" in str(result)
-    assert "10 of 10 remain" in str(result)
+    assert "given 'v' alone, the mean of outcome - prediction" in everything(result)
+    assert "10 of 10 remain" in everything(result)
 
 
 def test_the_prediction_has_one_null():
