@@ -142,13 +142,16 @@ class ScalesEvaluator(Evaluator):
         return np.where(masses.sum(axis=-1) > 0, best, np.nan)
 
     def _of_labels(self, placed: Array) -> Floats:
-        """Evaluate labels of two classes without weights (R, n) from counts: whole numbers are added up faster."""
+        """Evaluate labels of two classes without weights (R, n) from counts: whole numbers are added up faster.
+
+        What rounding leaves of a zero, where no label is uncertain, differs between replicates of one product.
+        """
         sums, best = _prefix(placed, np.int32), np.full(len(placed), -np.inf)
         singles = placed @ self._linear[0] + self._linear[1]
         for scale, (starts, (factor, deviation)) in enumerate(zip(self.scales, self.fixed, strict=True)):
             residual = _sums_of_cells(sums, starts) - _sums_of_cells(self._expected, starts)
             best = np.maximum(best, (residual**2 @ factor[0] - singles[:, scale]) / deviation)
-        return best if len(self.order) else np.full(len(placed), np.nan)
+        return np.where(np.abs(best) > ROUNDING, best, 0.0) if len(self.order) else np.full(len(placed), np.nan)
 
     @cached_property
     def _expected(self) -> Floats:

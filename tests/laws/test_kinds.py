@@ -15,6 +15,7 @@ from registered.entries import TREE
 
 # Arguments with which each class can be made, where not all of them have defaults.
 ECE = cs.ECE()
+FITTED = cs.calibrators.Platt().fit(np.linspace(0.1, 0.9, 20), np.arange(20) % 2)
 NEEDED = {
     "AUCV": {"binning": cs.EqualMass(5)},
     "BetaPredictions": {"a": 1, "b": 2},
@@ -49,6 +50,7 @@ NEEDED = {
     "NeighborAUCV": {"n_neighbors": 3},
     "PairSwap": {"d": 0.1},
     "Partition": {"groups": [[0], [1]]},
+    "Recalibrated": {"world": gen.BetaPredictions(1, 1), "calibrator": FITTED},
     "Region": {"predicate": lambda predictions: predictions.event > 0.5},
     "SimplexGrid": {"n_bins": 3},
     "Slope": {"b": 2},
