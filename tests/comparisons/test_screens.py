@@ -63,7 +63,7 @@ variable-based           3.50   2.72   2.89       3.15  0.185   0.67
 
 note        tested on 1000 rows, fitted on 1000 others; errors are binned in 10
             cells
-            noise is the mean of the errors of a calibrated model with as many
+note        noise is the mean of the errors of a calibrated model with as many
             rows; p of each error is exact
 
 How this was computed: .to_text(verbose=True)""",
@@ -94,7 +94,7 @@ beta                     4.57   4.19   3.06       3.09  0.025   0.06
 variable-based           3.50   2.72   2.89       3.15  0.185   0.67
 
 note        tested on 1000 rows, fitted on 1000 others; errors are binned in 10 cells
-            noise is the mean of the errors of a calibrated model with as many rows; p of each error
+note        noise is the mean of the errors of a calibrated model with as many rows; p of each error
             is exact
 
 How this was computed: .to_text(verbose=True)""",

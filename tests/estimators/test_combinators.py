@@ -68,7 +68,7 @@ def test_signs_reach_every_member():
     signs = np.random.Generator(np.random.PCG64(0)).choice([-1.0, 1.0], (5, 60))
     lenses = [cs.ClassWise(label) for label in sample.labels]
     each = [(lens | inner).prepare(sample.predictions).capabilities.signed(sample.outcomes, signs) for lens in lenses]
-    family = Family({everything(j): lens | inner for j, lens in enumerate(lenses)})
+    family = Family({str(j): lens | inner for j, lens in enumerate(lenses)})
     for several in (EachClass(inner), family):
         found = signed_values(several.prepare(sample.predictions), sample, signs)
         np.testing.assert_allclose(found, np.transpose(each), rtol=1e-12)
