@@ -31,7 +31,7 @@ def layer(path: Path) -> str:
 in_every_file = pytest.mark.parametrize("path", FILES, ids=relative)
 
 # A layer is a folder, or a file beside the folders. It may import itself and the layers named here.
-BELOW = {"_compiled", "_dataclass", "_progress", "_threads", "_text", "_files", "_lazy", "_logistic"}
+BELOW = {"_compiled", "_screen", "_dataclass", "_progress", "_threads", "_text", "_files", "_lazy", "_logistic"}
 MEASURED = BELOW | {"data", "lenses", "binnings", "estimators"}
 DRAWN = MEASURED | {"draws", "nulls"}
 JUDGED = DRAWN | {"inference"}
@@ -44,6 +44,7 @@ LAYERS = {
     "__main__": {"cli"},
     "_progress": set(),
     "_text": set(),
+    "_screen": {"_dataclass", "_lazy", "_text"},
     "_threads": {"_progress"},
     "_compiled": {"_threads"},
     "_files": set(),

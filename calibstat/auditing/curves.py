@@ -549,7 +549,6 @@ class EqualCurvesTest(Result):
     _display: ClassVar[str] = "AuditDisplay"
     _row: ClassVar[str] = "group"
     _indexed: ClassVar[bool] = True
-    is_screen: ClassVar[bool] = True
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.covariance_statistic, self.pvalue))

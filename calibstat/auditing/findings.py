@@ -54,7 +54,6 @@ class Findings(Result, Generic[_Found]):
     what: str  # whose calibration it is, in words
 
     _indexed: ClassVar[bool] = True
-    is_screen: ClassVar[bool] = True
 
     @property
     @abstractmethod

@@ -378,7 +378,6 @@ class LearnerAudit(Result):
     _indexed: ClassVar[bool] = True
     _text_columns: ClassVar[tuple[int, ...]] = (5,)
     _spare_columns: ClassVar[tuple[int, ...]] = (4,)
-    is_screen: ClassVar[bool] = True
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import calibstat as cs
+from calibstat._screen import Screen
 from calibstat.auditing.groups import By
 from calibstat.cli import options
 from calibstat.cli.pictures import show_and_draw
@@ -42,7 +43,6 @@ from calibstat.cli.text import ProgressBar, notice, plain_warnings
 from calibstat.data.files import file_arguments
 from calibstat.inference.multiplicity import ADJUSTMENTS, adjust_pvalues, check_choices, joint_only
 from calibstat.inference.results import small_pvalue
-from calibstat.inference.screen import Screen
 
 OPTIONS = {
     "n_resamples": "--n-resamples",

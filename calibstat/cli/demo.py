@@ -15,13 +15,13 @@ from textwrap import fill
 import calibstat as cs
 from calibstat._dataclass import dataclass
 from calibstat._files import written_whole
+from calibstat._screen import Screen
 from calibstat.cli import options
 from calibstat.cli.questions import Measure, panel
 from calibstat.cli.test import SPARE_COLUMNS, TEXT_COLUMNS, Record, ask, headline, table
 from calibstat.cli.text import ProgressBar, plain_warnings, say, width
 from calibstat.data.parameters import LEVEL
 from calibstat.inference.results import number
-from calibstat.inference.screen import Screen
 
 N_TREES = 100
 PICTURE = "calibration_demo.png"

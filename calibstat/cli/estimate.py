@@ -17,6 +17,7 @@ from typing import Any
 
 import calibstat as cs
 from calibstat._dataclass import dataclass
+from calibstat._screen import Screen
 from calibstat._text import counted, percent
 from calibstat.cli import options
 from calibstat.cli.pictures import reliability, reliability_questions, show_and_draw
@@ -25,7 +26,6 @@ from calibstat.cli.test import CAUTION, cost_of, tell, what_it_costs
 from calibstat.cli.text import VERBOSE, ProgressBar, each_beside, each_once, plain_warnings
 from calibstat.inference.direction import NO_DIRECTION
 from calibstat.inference.results import EXPECTED, ends_text, number, picked
-from calibstat.inference.screen import Screen
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

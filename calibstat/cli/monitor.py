@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Hashable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from calibstat._text import counted
 from calibstat.cli import options
 from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import one_lens, sample_columns
-from calibstat.cli.text import ProgressBar, notice, plain_warnings
+from calibstat.cli.text import VERBOSE, ProgressBar, notice, plain_warnings
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.checks import examine, warn_of_order
 from calibstat.data.files import file_arguments
@@ -111,12 +112,11 @@ def run(arguments: argparse.Namespace) -> int:
             held = _feed(monitor, truth, rows, times, begin, arguments)
     if arguments.state is not None:
         monitor.save(arguments.state)
-    held_back = (
-        f"\n  held   {counted(held, 'row')}, from the first without a label on: call again when its label is known"
-        if held
-        else ""
-    )
-    show_and_draw(arguments, monitor.to_dict() | {"n_held": held}, f"{monitor}{held_back}", monitor.plot)
+    screen = monitor.screen(VERBOSE)
+    if held:
+        waiting = f"{counted(held, 'row')} held, from the first without a label on: call again when its label is known"
+        screen = replace(screen, notes=[waiting, *screen.notes])
+    show_and_draw(arguments, monitor.to_dict() | {"n_held": held}, screen, monitor.plot)
     return _ALARM if monitor.alarm else 0
 
 

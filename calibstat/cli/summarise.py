@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import calibstat as cs
+from calibstat._screen import layout, terminal_width
 from calibstat.cli.options import add
-from calibstat.cli.text import ProgressBar, notice, say, show, table_width
+from calibstat.cli.text import ProgressBar, notice, say, show
 from calibstat.inference.results import plain
-from calibstat.inference.screen import layout
 
 _MEASURES = ("mean", "bias", "variance", "mse", "coverage", "rejection", "size", "power")
 # A true error below this is rounding.
@@ -73,7 +73,7 @@ def _tables(rows: list[dict[str, Any]]) -> None:
         measures = [key for key in ("truth", "limit", *_MEASURES) if any(row.get(key) is not None for row in own)]
         lines = [[*keys, *measures]]
         lines += [[*(str(row[key]) for key in keys), *(_cell(row, key) for key in measures)] for row in own]
-        say("\n".join([*layout(lines, (), table_width()), ""]))
+        say("\n".join([*layout(lines, (), terminal_width()), ""]))
 
 
 def _legend(summary: Any) -> list[str]:

@@ -24,6 +24,7 @@ from typing import Any
 
 import calibstat as cs
 from calibstat._dataclass import dataclass
+from calibstat._screen import Screen
 from calibstat._text import counted, percent
 from calibstat.cli import options
 from calibstat.cli.pictures import reliability, reliability_questions, show_and_draw
@@ -62,7 +63,6 @@ from calibstat.inference.multiplicity import (
     more_note,
 )
 from calibstat.inference.results import EXPECTED, at_floor, not_rejected, number, picked, small_pvalue
-from calibstat.inference.screen import Screen
 from calibstat.inference.test import recommended_test
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 import shutil
 import sys
 import warnings
@@ -13,10 +12,10 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, TextIO, TypeVar
 
 from calibstat._progress import PATIENCE, TerminalBar, listening, track
+from calibstat._screen import Screen
 from calibstat._text import guarded, safe
 from calibstat.cli.main import in_options
-from calibstat.inference.results import Result, plain
-from calibstat.inference.screen import INDENT, Screen, hang
+from calibstat.inference.results import plain
 
 
 def width() -> int:
@@ -26,29 +25,6 @@ def width() -> int:
 
 def _on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
-
-
-def beside(name: str, text: str, indent: int = INDENT) -> list[str]:
-    """Write a paragraph beside its name, as wide as the terminal."""
-    return hang(name, text, indent, width())
-
-
-def table_width() -> int | None:
-    """Return how wide a table may be: as wide as the terminal, or as it is where the text goes to a file."""
-    return width() if _on_terminal() else None
-
-
-def narrow(found: object) -> str:
-    """Break the long lines of a result, and indent their continuations to the text after the name."""
-    lines = []
-    for line in (found.to_text(table_width()) if isinstance(found, Result) else str(found)).splitlines():
-        # A line with two wide gaps is a row of a table.
-        if len(line) <= width() or len(re.findall(r"\S {2,}(?=\S)", line)) > 1:
-            lines.append(line)
-        else:
-            indent = len(line) - len(re.sub(r"^  (\w+ )? *", "", line))
-            lines += beside(line[:indent], line[indent:], indent)
-    return "\n".join(lines)
 
 
 def each_once(about: Iterable[tuple[str, str]]) -> list[str]:
@@ -93,11 +69,9 @@ def show(form: str, record: Any, text: object, rows: Sequence[dict[str, Any]] = 
 
 
 def _written(found: object, verbose: bool) -> str:
-    if isinstance(found, Result) and found.is_screen:
+    if hasattr(found, "screen"):
         found = found.screen(VERBOSE)
-    if isinstance(found, Screen):
-        return found.text(verbose=verbose)
-    return narrow(found) if _on_terminal() else str(found)
+    return found.text(verbose=verbose) if isinstance(found, Screen) else str(found)
 
 
 # A progress bar for work longer than two seconds.

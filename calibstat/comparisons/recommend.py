@@ -81,7 +81,7 @@ def recommend_calibrator(
     >>> import calibstat as cs
     >>> from calibstat import generators
     >>> sample = generators.BetaPredictions(1, 1, generators.LogitShift(0.5)).sample(4000, rng=0)
-    >>> found = cs.recommend_calibrator(sample, rng=0)
+    >>> found = cs.recommend_calibrator(sample, {"platt": cs.calibrators.Platt()}, rng=0)
     >>> found.calibrator
     'platt'
     >>> found.fitted.predict_proba([0.5]).round(2)

@@ -82,7 +82,6 @@ class CalibratorComparison(Result):
     notes: tuple[str, ...]
     fitted: Any = None
 
-    is_screen: ClassVar[bool] = True
     _display: ClassVar[str] = "ComparisonDisplay"
     _row: ClassVar[str] = "pair"
     _text_columns: ClassVar[tuple[int, ...]] = (0, 2)
@@ -433,7 +432,6 @@ class CalibratorResult(Result):
     scores: Scores
     root_interval: ConfidenceInterval | None
 
-    is_screen: ClassVar[bool] = True
     _no_display: ClassVar[str] = "the plot() of its comparison draws it beside the others"
 
     @property
@@ -502,7 +500,6 @@ class PairResult(Result):
     n_fit: int
     n_test: int
 
-    is_screen: ClassVar[bool] = True
     _no_display: ClassVar[str] = "the plot() of its comparison shows which pairs are told apart"
 
     @property

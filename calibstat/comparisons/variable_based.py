@@ -258,7 +258,6 @@ class VariableBasedComparison(Result):
     convention: str
     counts: RowCounts
 
-    is_screen: ClassVar[bool] = True
     _display: ClassVar[str] = "ComparisonDisplay"
     _row: ClassVar[str] = "name"
 

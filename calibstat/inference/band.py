@@ -226,7 +226,6 @@ class CalibrationBand(Result):
 
     _display: ClassVar[str] = "ReliabilityDisplay"
     _row: ClassVar[str] = "prediction"
-    is_screen: ClassVar[bool] = True
 
     @property
     def rejects_calibration(self) -> bool:

@@ -173,7 +173,6 @@ class ClinicalSummary(Result):
 
     _display: ClassVar[str] = "ClinicalDisplay"
     _row: ClassVar[str] = "measure"
-    is_screen: ClassVar[bool] = True
     _spare_columns: ClassVar[tuple[int, ...]] = (3,)
 
     predicted: float

@@ -65,7 +65,6 @@ class ClinicalGroups(Result):
     """
 
     _row: ClassVar[str] = "group"
-    is_screen: ClassVar[bool] = True
     _spare_columns: ClassVar[tuple[int, ...]] = (1, 2, 8, 6, 4)
 
     each: tuple[ClinicalGroup, ...]

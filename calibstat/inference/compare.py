@@ -499,7 +499,6 @@ class ComparisonTest(Result):
     level: float = LEVEL
     normal_tail: float | None = None
 
-    is_screen: ClassVar[bool] = True
     _display: ClassVar[str] = "ComparisonDisplay"
     _text_columns: ClassVar[tuple[int, ...]] = (0, 5)
     _spare_columns: ClassVar[tuple[int, ...]] = (3, 2)

@@ -396,7 +396,6 @@ class PairDifference(Result):
     counts: RowCounts
     normal_tail: float | None = None
 
-    is_screen: ClassVar[bool] = True
     _no_display: ClassVar[str] = (
         "the plot() of its comparison shows which pairs are told apart, and comparison_test draws two models"
     )
@@ -465,7 +464,6 @@ class ModelComparison(Result):
     confidence_intervals: tuple[ConfidenceInterval | None, ...] = ()
     own_limits: tuple[float, ...] | None = None
 
-    is_screen: ClassVar[bool] = True
     _display: ClassVar[str] = "ComparisonDisplay"
     _row: ClassVar[str] = "pair"
     _text_columns: ClassVar[tuple[int, ...]] = (0, 2, 6, 7)

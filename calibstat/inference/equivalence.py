@@ -67,7 +67,6 @@ class EquivalenceTest(Result):
     noise: Noise
     level: float = LEVEL
 
-    is_screen: ClassVar[bool] = True
     _display: ClassVar[str] = "EstimateDisplay"
     _text_columns: ClassVar[tuple[int, ...]] = (3,)
     _spare_columns: ClassVar[tuple[int, ...]] = (3,)

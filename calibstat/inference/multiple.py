@@ -209,7 +209,6 @@ class MultipleTest(Result):
     level: float = LEVEL
     notes: tuple[str, ...] = ()
 
-    is_screen: ClassVar[bool] = True
     _display: ClassVar[str] = "PanelDisplay"
     _row: ClassVar[str] = "name"
     _indexed: ClassVar[bool] = True
@@ -543,7 +542,6 @@ class OmnibusTest(Result):
     level: float = LEVEL
     notes: tuple[str, ...] = ()
 
-    is_screen: ClassVar[bool] = True
     _display: ClassVar[str] = "PanelDisplay"
     _row: ClassVar[str] = "statistic"
     _indexed: ClassVar[bool] = True

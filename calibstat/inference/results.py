@@ -14,7 +14,8 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._lazy import LazyModule
-from calibstat._text import percent, safe
+from calibstat._screen import Screen, filled
+from calibstat._text import percent
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import LEVEL
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, TIE_SHARE
@@ -24,7 +25,6 @@ from calibstat.estimators.base import Estimator
 from calibstat.inference import _latex as latex
 from calibstat.inference.direction import NO_DIRECTION, Direction, direction_of
 from calibstat.inference.multiplicity import cannot_reject
-from calibstat.inference.screen import Screen, filled, hang, layout, table_html
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null, NullDistribution
 
@@ -36,10 +36,7 @@ if TYPE_CHECKING:
     from calibstat.inference.intervals import ConfidenceInterval
     from calibstat.inference.multiple import OmnibusTest
 
-html, json = LazyModule("html"), LazyModule("json")
-
-# Texts begin at least this many letters from the left, so that most results are aligned alike.
-_NAME_WIDTH = 9
+json = LazyModule("json")
 
 
 class Result(ABC):
@@ -62,10 +59,6 @@ class Result(ABC):
     """Which columns of the printed table hold text; all others hold numbers, aligned to the right."""
     _spare_columns: ClassVar[tuple[int, ...]] = ()
     """Which columns of the printed table a narrow terminal does without, the first one first."""
-    _width: ClassVar[int | None] = None
-    """Number of letters after which printed texts are wrapped; None for long lines."""
-    is_screen: ClassVar[bool] = False
-    """Whether the text is a `Screen`: the answer, the table, two notes, and the details where they are asked for."""
 
     @property
     @abstractmethod
@@ -84,10 +77,6 @@ class Result(ABC):
     def _rows(self) -> Sequence[Mapping[str, Any]]:
         """Return the rows of `to_frame`; by default one, of all values."""
         return [self.to_dict()]
-
-    def _sentences(self) -> list[str]:
-        """Return the first lines of the text: the verdict, and what belongs to it."""
-        return [self.verdict]
 
     def _table(self) -> list[list[str]]:
         """Return the cells of the printed table, if there is one: the names of the columns, then row by row."""
@@ -162,48 +151,24 @@ class Result(ABC):
         return self.to_text()
 
     @final
-    def to_text(self, width: int | None = None, below: Sequence[tuple[str, str]] = (), *, verbose: bool = False) -> str:
+    def to_text(self, width: int | None = None, *, verbose: bool = False) -> str:
         """Return the text that is printed: the answer, a table and at most two notes.
 
         Parameters
         ----------
         width : int, optional
             The longest line (default: that of the terminal). On a narrow terminal tables go without some columns.
-        below : sequence of (str, str)
-            Names and texts of further lines.
         verbose : bool
             Whether to write everything: all columns and notes, and how the numbers were computed.
         """
-        if self.is_screen:
-            return self.screen().text(width, verbose=verbose)
-        return safe(self._as_text(width, below))
-
-    def _as_text(self, width: int | None = None, below: Sequence[tuple[str, str]] = ()) -> str:
-        details = [*self._details(), *below]
-        indent = max([_NAME_WIDTH, *(len(name) for name, _ in details)]) + 1
-        cells = self._table()
-        numbers = [k for k in range(len(cells[0]) if cells else 0) if k not in self._text_columns]
-        wrapped = self._width and min(self._width, width or self._width)
-        table = layout(cells, numbers, width if wrapped or width is None else width - 2)
-        if wrapped is None:
-            return "\n".join(
-                [*self._sentences(), *(f"  {line}" for line in [*table, *(n.ljust(indent) + t for n, t in details)])]
-            )
-        lines = [line for name, text in details for line in hang(name, text, indent, wrapped)]
-        parts = [[line for each in self._sentences() for line in hang("", each, 0, wrapped)], table, lines]
-        return "\n\n".join("\n".join(part) for part in parts if part)
+        return self.screen().text(width, verbose=verbose)
 
     __repr__ = __str__
 
     @final
     def _repr_html_(self) -> str:
-        """Return the first sentence and the tables, escaped, for notebooks."""
-        if self.is_screen:
-            return self.screen().html()
-
-        cells = self._table()
-        tables = table_html(cells, filled(cells), heading=True) + table_html(self._below(cells), [0, 1])
-        return f"<div><p>{html.escape(self.verdict)}</p>{tables}</div>"
+        """Return the screen as HTML, everything escaped, for notebooks."""
+        return self.screen().html()
 
     @final
     def to_latex(self) -> str:
@@ -221,11 +186,6 @@ class Result(ABC):
     def _below(self, cells: Sequence[Sequence[str]]) -> Sequence[tuple[str, str]]:
         """Return the lines below the table; of a result that has none and no table either, its values."""
         return self._details() or ([] if cells else [(name, str(value)) for name, value in self.to_dict().items()])
-
-
-def noted(notes: Iterable[str]) -> list[tuple[str, str]]:
-    """Return lines of text for the limits of the result."""
-    return [("note", note) for note in notes]
 
 
 def _is_number(value: Any) -> bool:
@@ -330,7 +290,6 @@ class CalibrationTest(Result):
         `null_distribution` are then about the size of the error.
     """
 
-    is_screen: ClassVar[bool] = True
     _display: ClassVar[str] = "NullDisplay"
 
     statistic: float
@@ -485,7 +444,6 @@ class Estimate(Result):
     meaning: str = ""
     noise: Noise | None = None
 
-    is_screen: ClassVar[bool] = True
     _display: ClassVar[str] = "EstimateDisplay"
 
     @property

@@ -325,7 +325,6 @@ class Desiderata(Result):
     _display: ClassVar[str] = "DesiderataDisplay"
     _row: ClassVar[str] = "desideratum"
     _text_columns: ClassVar[tuple[int, ...]] = (0, 1)
-    is_screen: ClassVar[bool] = True
     _spare_columns: ClassVar[tuple[int, ...]] = (1,)
 
     def __getitem__(self, name: str) -> Desideratum:

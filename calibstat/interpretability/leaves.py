@@ -266,7 +266,6 @@ class LeafTable(Result):
     _indexed: ClassVar[bool] = True
     _text_columns: ClassVar[tuple[int, ...]] = (5,)
     _spare_columns: ClassVar[tuple[int, ...]] = (4,)
-    is_screen: ClassVar[bool] = True
 
     @property
     def rejected(self) -> list[LeafFinding]:

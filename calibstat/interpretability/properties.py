@@ -80,7 +80,6 @@ class Properties(Result):
     _no_display: ClassVar[str] = "what is true or false is read in its table, with witnesses"
     _row: ClassVar[str] = "property"
     _text_columns: ClassVar[tuple[int, ...]] = (0, 1)
-    is_screen: ClassVar[bool] = True
 
     @property
     def verdict(self) -> str:

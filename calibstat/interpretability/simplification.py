@@ -361,7 +361,6 @@ class SimplificationPath(Result):
     _display: ClassVar[str] = "SimplificationDisplay"
     _row: ClassVar[str] = "n_cells"
     _text_columns: ClassVar[tuple[int, ...]] = ()
-    is_screen: ClassVar[bool] = True
     _spare_columns: ClassVar[tuple[int, ...]] = (5, 4)
 
     def merged(self, n_cells: int | None = None) -> FinitePredictions | Sample:

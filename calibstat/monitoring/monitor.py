@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
-from calibstat._text import counted, safe
+from calibstat._screen import Screen
+from calibstat._text import counted
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import LEVEL, Count, HasParameters, Share
 from calibstat.data.sample import Predictions
@@ -327,16 +328,34 @@ class Monitor(HasParameters):
     def _parts(self) -> dict[str, Part]:
         return {"bets": self._bettor, "path": self._path, "intake": self._intake}
 
-    def __str__(self) -> str:
+    def screen(self, more: str = ".to_text(verbose=True)") -> Screen:
+        """Return what a person sees of the monitor; `more` says how to see the rest."""
         found, skipped = self._found(), _skipped(self._intake)
-        lines = [
-            verdict(found),
-            f"  null   {found['hypothesis']}",
-            f"  alarm  under the null E ever reaches {1 / self.level:.4g} with a chance of at most {self.level:g}",
-            f"  bets   {self.bets.description if self.bets else ''}",
-            f"  order  {_order_in_words(self.order, self._intake.waiting)}",
+        order = _order_in_words(self.order, self._intake.waiting)
+        limits = self.order == "arrival" or len(self._intake.waiting) > 0
+        notes = [f"the order is that {order}"] if limits else []
+        details = [
+            ("null", found["hypothesis"]),
+            ("alarm", f"under the null E ever reaches {1 / self.level:.4g} with a chance of at most {self.level:g}"),
+            ("bets", self.bets.description if self.bets else ""),
+            *([] if limits else [("order", order)]),
         ]
-        return safe("\n".join([*lines, f"  rows   {skipped}"] if skipped else lines))
+        return Screen(verdict(found), notes=notes + ([skipped] if skipped else []), details=details, more=more)
+
+    def to_text(self, width: int | None = None, *, verbose: bool = False) -> str:
+        """Return the text that is printed: the answer and at most two notes.
+
+        Parameters
+        ----------
+        width : int, optional
+            The longest line (default: that of the terminal).
+        verbose : bool
+            Whether to write everything, with the null and the bets.
+        """
+        return self.screen().text(width, verbose=verbose)
+
+    def __str__(self) -> str:
+        return self.to_text()
 
     __repr__ = __str__
 

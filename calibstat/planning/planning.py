@@ -280,7 +280,6 @@ class Plan(Result):
     which_error: str
 
     _display: ClassVar[str] = "PowerDisplay"
-    is_screen: ClassVar[bool] = True
     _row: ClassVar[str] = "point"
     _root: ClassVar[bool]
     """Whether the power follows the root of the place, as it does for numbers of rows."""

@@ -205,7 +205,6 @@ class PrecisionPlan(Result):
     """
 
     _row: ClassVar[str] = "measure"
-    is_screen: ClassVar[bool] = True
     _spare_columns: ClassVar[tuple[int, ...]] = (4,)
     _no_display: ClassVar[str] = "widths(n) has the widths that so many rows give"
 

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 
 from calibstat.cli.test import Record, _n_decimals, headline
-from calibstat.cli.text import narrow
 from calibstat.inference.multiplicity import benjamini_yekutieli
 from suites import slow_but
 
@@ -219,15 +218,3 @@ def test_errors_of_rare_events_are_no_zeros(run, tmp_path, unit):
     path.write_text("y,p\n" + "".join(f"0,{unit * (k + 0.5)!r}\n" for k in range(100)))
     _, out, _ = run("test", path, "--label", "y", "--probs", "p", "--labels", "0,1")
     assert f": {50 * unit:.4g}, where noise alone gives {100 * unit:.4g}." in " ".join(out.split())
-
-
-def test_a_narrow_terminal_breaks_words_but_no_table(monkeypatch):
-    monkeypatch.setattr("calibstat.cli.text.width", lambda: 40)
-    row = "  platt   0.001572  0.0396  0 to 0.103   0.005"
-    legend = "  squared   calibration error of cell means, in each one's own cells"
-    assert narrow(f"{row}\n{legend}").splitlines() == [
-        row,
-        "  squared   calibration error of cell",
-        "            means, in each one's own",
-        "            cells",
-    ]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import calibstat as cs
+from calibstat._screen import layout
 from calibstat.inference.results import number, pvalue_cell, small_pvalue
-from calibstat.inference.screen import layout
 from suites import everything
 
 ECE = cs.ECE(cs.EqualMass(10))

@@ -17,6 +17,7 @@ from calibstat.monitoring.kernel_bets import KernelBets
 from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets
 from calibstat.monitoring.monitor import EvidencePath, Monitor
 from calibstat.monitoring.state import read_state, write_state
+from suites import everything
 
 
 def world(n, seed=0, power=1.0):
@@ -110,7 +111,7 @@ def test_a_missing_label_holds_the_rows_after_it():
     monitor = Monitor()
     monitor.update([0.2, 0.6, 0.7], [0, None, 1], id=["a", "b", "c"])
     assert (monitor.n_rows, monitor.n_waiting) == (1, 2)
-    assert "2 rows wait, the first for the label of id 'b'" in str(monitor)
+    assert "2 rows wait, the first for the label of id 'b'" in everything(monitor)
     monitor.update(y_true=[1], id=["b"])
     assert (monitor.n_rows, monitor.n_waiting) == (3, 0)
 
@@ -119,7 +120,7 @@ def test_order_of_arrival_bets_at_once_and_says_what_it_assumes():
     monitor = Monitor(order="arrival")
     monitor.update([0.2, 0.6, 0.7], [0, None, 1], id=["a", "b", "c"])
     assert (monitor.n_rows, monitor.n_waiting) == (2, 1)
-    assert "valid ONLY IF how late a label comes does not depend on the label" in str(monitor)
+    assert "valid ONLY IF how late a label comes does not depend on the label" in everything(monitor)
     monitor.update(y_true=1, id="b")
     assert monitor.n_rows == 3
 
@@ -142,7 +143,7 @@ def test_a_full_queue_counts_the_oldest_with_the_worst_label():
     assert monitor.to_dict()["n_worst"] == 2
     with pytest.raises(ValueError, match="no row with id 1 waits"):
         monitor.update(y_true=1, id=1)
-    assert "2 rows without a usable label counted with the label that is worst for E" in str(monitor)
+    assert "2 rows without a usable label counted with the label that is worst for E" in everything(monitor)
 
 
 def test_write_off():
@@ -184,8 +185,8 @@ def test_bad_rows_are_skipped_on_request():
     monitor.update([0.5, np.nan, 0.2, 0.3], [0, 1, "x", 0])
     found = monitor.to_dict()
     assert (found["n_rows"], found["n_skipped"], found["n_worst"]) == (3, 1, 1)
-    assert "1 bad row skipped" in str(monitor)
-    assert "row 1: y_prob is nan" in str(monitor)
+    assert "1 bad row skipped" in everything(monitor)
+    assert "row 1: y_prob is nan" in everything(monitor)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +237,7 @@ def test_lenses_are_looked_through():
     direct = fed((seen.y_prob, seen.outcomes))
     through = fed((p, y), lens=cs.TopLabel(), labels=(0, 1, 2))
     assert through.log_e == direct.log_e
-    assert "through TopLabel()" in str(through)
+    assert "through TopLabel()" in everything(through)
     assert isinstance(Monitor(labels=(0, 1, 2)).bets, KernelBets)
     high = fed((p, y), lens=cs.TopLabel() | cs.Region.between("top", 0.8, 1), labels=(0, 1, 2))
     assert 0 < high.n_rows < 300
@@ -377,7 +378,7 @@ def test_a_region_is_restored_but_not_made_from_a_file(tmp_path):
 def test_alarm_and_words():
     calm = fed(world(200))
     assert calm.verdict.startswith("No alarm in 200 rows so far: the evidence is ")
-    assert "each label seen through Canonical() is Bernoulli(prediction)" in str(calm)
+    assert "each label seen through Canonical() is Bernoulli(prediction)" in everything(calm)
     off = fed(world(1000, power=2.0))
     assert off.alarm
     assert off.verdict.startswith("ALARM in 1000 rows: evidence that predictions do not fit what happens. It reached")
