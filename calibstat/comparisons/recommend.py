@@ -85,7 +85,7 @@ def recommend_calibrator(
     >>> found.calibrator
     'platt'
     >>> found.fitted.predict_proba([0.5]).round(2)
-    array([[0.62, 0.38]])
+    array([[0.37, 0.63]])
     """
     check_sample(sample)
     tried = usual_calibrators(sample, test_size) if calibrators is None else calibrators

@@ -87,7 +87,7 @@ def shares(world, runs, n=1200):
         rng = np.random.default_rng([SEED, run])
         y, p, calibrators = WORLDS[world](rng, n)
         labels = range(p.shape[1]) if p.ndim == 2 else (0, 1)
-        compared = cs.recommend_calibrator(cs.Sample(y, p, labels=labels), calibrators, n_resamples=1399, rng=rng)
+        compared = cs.recommend_calibrator(cs.Sample(y, p, labels=labels), calibrators, n_resamples=1499, rng=rng)
         tried = [each for change in compared.changes for each in (change.error, change.brier)]
         found["recommended"] += compared.calibrator != "uncalibrated"
         found["unadjusted"] += any(each.difference < 0 and each.pvalue <= LEVEL for each in tried)
