@@ -13,7 +13,6 @@ from calibstat.estimators.base import Capabilities, Estimator
 from calibstat.inference.results import Inquiry, RowCounts
 from calibstat.lenses.base import Lens, refuse_empty
 from calibstat.lenses.relabel import CANONICAL
-from calibstat.lenses.words import in_words
 from calibstat.nulls.base import Null
 
 
@@ -31,8 +30,8 @@ def look_through(sample: Any, estimator: Any, lens: Lens | None = None) -> tuple
     predictions = seen.predictions
     found = predictions.n_classes, predictions.given, predictions.source
     counts = RowCounts(predictions.effective_rows, predictions.largest_share)
-    what = in_words(through, sample.labels, sample.predictions.seen)
-    return Inquiry(asked, len(seen), *found, counts, what=what, seen=seen), seen
+    before = sample.labels, sample.predictions.seen
+    return Inquiry(asked, len(seen), *found, counts, before=before, seen=seen), seen
 
 
 def with_counts(question: Inquiry, seen: Sample, offers: Capabilities, groups: str | None = None) -> Inquiry:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from importlib import import_module
@@ -26,6 +26,7 @@ from calibstat.inference import _latex as latex
 from calibstat.inference.direction import NO_DIRECTION, Direction, direction_of
 from calibstat.inference.multiplicity import cannot_reject
 from calibstat.lenses.base import Lens
+from calibstat.lenses.words import in_words
 from calibstat.nulls.base import Null, NullDistribution
 
 if TYPE_CHECKING:
@@ -555,8 +556,9 @@ class Inquiry:
     """The estimator, the lens and the data of a question: the part that every result shares.
 
     `given` is what was conditioned on, where ``...`` is the prediction; `source` says which class each column was taken
-    for when the sample was made; `clusters` are those that the method drew whole, if there were any; `what` says in
-    words whose calibration it is about; `seen` is the sample as it was looked at, which a pickled result leaves behind.
+    for when the sample was made; `clusters` are those that the method drew whole, if there were any; `before`
+    are the classes before the lens, and how these had been seen; `seen` is the sample as it was looked at, which a
+    pickled result leaves behind.
     """
 
     estimator: Estimator
@@ -566,8 +568,13 @@ class Inquiry:
     source: str
     counts: RowCounts
     clusters: ClusterCount | None = None
-    what: str = ""
+    before: tuple[Sequence[Hashable], str] = ((), "")
     seen: Sample | None = None
+
+    @cached_property
+    def what(self) -> str:
+        """Whose calibration is asked for, in words: "P(yes)"."""
+        return in_words(self.lens, *self.before)
 
     @cached_property
     def direction(self) -> Direction | None:
