@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from calibstat import __version__
 from calibstat._files import Interrupts
-from calibstat._text import safe
+from calibstat._text import counted, safe
 
 # Every command with one line of help. Its file has `add_arguments` and `run`, and is imported when it is called.
 COMMANDS = {
@@ -115,14 +115,44 @@ def one_line(error: Exception) -> str:
     return " ".join(rows_from_one(in_options(text)).split()) or type(error).__name__
 
 
+# What messages advise in Python, and what a command says in its place.
+_IN_WORDS = {
+    'nan_policy="omit"': "--nan-policy omit",
+    "divide by 100: y_prob / 100": "divide them by 100",
+    "If these are logits, pass scipy.special.expit(y_prob)": "These look like log-odds: turn each x of them into the "
+    "probability 1 / (1 + exp(-x)) first",
+    "If these are logits, pass scipy.special.softmax(y_prob, axis=1)": "If these are scores on the scale of logarithms "
+    "(logits), take the exponential of each and divide it by the sum of its row",
+    "pass numpy.exp(y_prob)": "take the exponential of each",
+    "normalised first, y_prob / y_prob.sum(axis=1, keepdims=True)": "divided by the sum of their row first",
+    "has one dimension and so is for 2 classes": "is the probability of one of two classes",
+    "; the order of arguments is (y_true, y_prob)": "",
+    "pass Sample(..., prevalence=)": "give --prevalence",
+    "the columns of y_prob (": "the columns of --probs (",
+    "if that is what y_prob holds": "if that is meant",
+}
+
+
 def in_options(text: str) -> str:
-    """Name options instead of arguments in a message."""
-    text = text.replace('nan_policy="omit"', "--nan-policy omit")
+    """Name options instead of arguments in a message, and say in words what it says in Python."""
+    for python, words in _IN_WORDS.items():
+        text = text.replace(python, words)
     labels = re.search(r"labels=\[([^\]]*)\]", text)
     if labels:
         names = (label.strip().strip("'\"") for label in labels[1].split(","))
         text = text.replace(labels[0], f"--labels {','.join(names)}")
-    return text
+    return _SMALL_CELLS.sub(_small_cells, text)
+
+
+# The warning of small cells, which names them as Python does.
+_SMALL_CELLS = re.compile(r"^(.+) makes (\d+) cells of (\d+) rows, fewer than 10 rows a cell: .*$")
+
+
+def _small_cells(found: re.Match[str]) -> str:
+    n_cells, n_rows = map(int, found.groups()[1:])
+    size = ("about " if n_rows % n_cells else "") + counted(max(1, round(n_rows / n_cells)), "row")
+    fewer = f"--bins {n_rows // 10}" if "(n_bins=" in found[1] and n_rows >= 20 else "fewer cells"
+    return f"{counted(n_cells, 'cell')} of {size} each: errors found in them are mostly noise; try {fewer}"
 
 
 def _one_more(found: re.Match[str]) -> str:

@@ -504,7 +504,7 @@ def _names_of_columns(arguments: argparse.Namespace, found: Mapping[str, Any]) -
     probs = f"column {columns[0]!r}" if len(columns) == 1 else "--probs"
     weights = getattr(arguments, "weights", None)
     named = {"y_true": f"column {arguments.label!r}", "sample_weight": f"column {weights!r}"}
-    # Advice such as y_prob / 100 stays as it is.
+    # Advice such as y_prob / 100 is put into words in the end.
     phrases = {f"y_prob{each}": f"{probs}{each}" for each in (" has", " holds", " is", ": ", " (rows", " and so")}
     return named | phrases | {"variable '": "column '"}
 

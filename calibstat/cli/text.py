@@ -6,6 +6,7 @@ import csv
 import json
 import shutil
 import sys
+import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -117,8 +118,10 @@ def plain_warnings() -> Iterator[None]:
 
 
 def notice(text: str) -> None:
-    """Print a warning as one line on standard error."""
-    say(f"calibstat: warning: {' '.join(in_options(text).split())}", sys.stderr)
+    """Print a warning on standard error: as one line, which a terminal breaks between words."""
+    line = f"calibstat: warning: {' '.join(in_options(text).split())}"
+    on_terminal = sys.stderr is not None and sys.stderr.isatty()
+    say(textwrap.fill(line, width(), break_on_hyphens=False) if on_terminal else line, sys.stderr)
 
 
 def say(text: object = "", stream: TextIO | None = None) -> None:

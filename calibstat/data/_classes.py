@@ -133,7 +133,7 @@ def _undecided(found: Labels, n_classes: int, vector: bool, columns: Sequence[st
     what = (
         "y_prob has one dimension and so is for 2 classes" if vector else f"y_prob has {counted(n_classes, 'column')}"
     )
-    names = "" if columns is None else f" ({_few([as_text(name) for name in columns])})"
+    names = "" if columns is None or vector else f" ({shortened(columns)})"
     advice = "pass the class of each column in order, for example"
     if len(found.distinct) > n_classes:
         advice = "there are more labels than that: pass one column for each, in an order such as"

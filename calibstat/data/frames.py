@@ -40,9 +40,10 @@ def select(
 
     `y_prob` and `variables` may be several names, and globs. A glob never matches the labels or the weights, and one
     for `variables` matches no probabilities either. `where` is what messages call the frame or the file. If a column
-    does not exist, a ValueError lists those that do.
+    does not exist, a ValueError lists those that do; it names all that do not exist.
     """
     single = [y_true] if sample_weight is None else [y_true, sample_weight]
+    _refuse_several_absent([*single, *_patterns(y_prob), *_patterns(variables or ())], names, where)
     for name in single:
         _matches(name, names, (), where, globs=False)
     _refuse_twice(y_prob)
@@ -71,10 +72,25 @@ def _refuse_twice(y_prob: Names) -> None:
         raise ValueError(f"y_prob names the column {twice[0]!r} more than once: name each column once")
 
 
+def _refuse_several_absent(patterns: Iterable[str], names: Sequence[str], where: str) -> None:
+    """Raise one error if several of the columns asked for do not exist."""
+    there = dict.fromkeys(names)
+    absent = [
+        each
+        for each in dict.fromkeys(pattern for pattern in patterns if isinstance(pattern, Hashable))
+        if each not in there and not any(fnmatchcase(as_text(name), str(each)) for name in there)
+    ]
+    if len(absent) > 1:
+        raise ValueError(f"no columns {_listed(absent)} in {where}; the columns are {_listed(names)}")
+
+
+def _patterns(asked: Names) -> list[str]:
+    return list(asked) if isinstance(asked, Iterable) and not isinstance(asked, str) else [asked]
+
+
 def _all_matches(patterns: Names, names: Sequence[str], taken: Sequence[str], where: str) -> list[str]:
-    listed = patterns if isinstance(patterns, Iterable) and not isinstance(patterns, str) else [patterns]
     there, left_out = dict.fromkeys(names), dict.fromkeys(taken)
-    found = [name for pattern in listed for name in _matches(pattern, there, left_out, where)]
+    found = [name for pattern in _patterns(patterns) for name in _matches(pattern, there, left_out, where)]
     if not found:
         raise ValueError(f"no columns of {where} are asked for as y_prob or variables: name at least one")
     return list(dict.fromkeys(found))

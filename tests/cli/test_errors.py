@@ -105,6 +105,12 @@ def test_missing_columns_are_answered_by_those_there_are(run, file):
         assert "'prob_cat', 'prob_dog'" in one_error(run("test", path, "--label", label, "--probs", probs))
 
 
+def test_all_missing_columns_are_told_at_once(run, file):
+    said = one_error(run("audit", file(GOOD), "--label", "kind", "--probs", "chance", "--by", "age"))
+    assert "no columns 'kind', 'chance', 'age' in " in said
+    assert said.endswith("; the columns are 'pet', 'prob_cat', 'prob_dog'\n")
+
+
 def test_out_must_be_a_folder(run, file):
     assert "is a file" in one_error(run("demo", "--out", file("")))
 
@@ -129,8 +135,10 @@ def test_interruption(run, monkeypatch):
 def test_small_cells_are_one_plain_line_each(pets, file):
     code, _, err = pets(file("\n".join(GOOD.splitlines()[:41])), "--lens", "class-wise")
     assert code == 0
-    assert err.startswith("calibstat: warning: EqualMass(n_bins=15) makes 15 cells of 40 rows")
-    assert err.count("\n") == 1
+    assert err == (
+        "calibstat: warning: 15 cells of about 3 rows each: errors found in them are mostly noise; try --bins 4\n"
+    )
+    assert pets(file("\n".join(GOOD.splitlines()[:41])), "--lens", "class-wise", "--bins", "4")[2] == ""
 
 
 def test_too_few_resamples_for_holm(pets, off):
@@ -278,11 +286,15 @@ def test_too_many_cells_are_refused(run, binary):
         ("y,p\n0,abc\n", [], "in row 1 (the first row of data is 1): pass numbers"),
         ("y,p,w\n0,0.2,1\n1,1.7,-2\nrow 1,,1\n", ["--weights", "w", "--nan-policy", "omit"],
          "column 'p' has values outside [0, 1]: the worst row is 2 (the first row of data is 1) with 1.7. If these are "
-         "percentages, divide by 100: y_prob / 100"),
+         "percentages, divide them by 100"),
         ("y,p,w\nno,0.2,1\nyes,1.7,-2\nmaybe,0.5,1\n", ["--weights", "w", "--labels", "no,yes"],
-         "with 1.7. If these are percentages, divide by 100: y_prob / 100. Also: column 'y' holds ['maybe'], not among "
+         "with 1.7. If these are percentages, divide them by 100. Also: column 'y' holds ['maybe'], not among "
          "--labels no,yes: name every class, in the order of the columns. Also: column 'w' is -2 in row 2 (the first "
          "row of data is 1): weights must be finite and not negative"),
+        ("y,p\n0,-2.5\n1,1.7\n", [], "with -2.5. These look like log-odds: turn each x of them into the probability "
+         "1 / (1 + exp(-x)) first\n"),
+        ("y,p\na,0.5\nb,0.7\nc,0.6\n", [], "column 'p' is the probability of one of two classes, but which class each "
+         "belongs to is not clear: column 'y' holds 3 labels"),
         ("y,p\n0,0.2\n1,1.7\n1,\n", [], "values are missing (column 'p': 1), first in row 3 of column 'p' (the first "
          "row of data is 1): fill them in, or pass --nan-policy omit to leave these rows out. Also: column 'p' has"),
     ],
@@ -295,7 +307,7 @@ def test_columns_in_the_wrong_order_are_one_plain_line(run, file):
     path = file("y,a,b,o\n" + "".join(f"no,0.1,0.9,{2 * k}\nyes,0.8,0.2,{2 * k + 1}\n" for k in range(40)))
     said = (
         "calibstat: warning: y_prob: 2 columns a, b taken for classes no, yes (sorted labels), but the order yes, no "
-        "fits far better (Brier score 0.025 instead of 0.725); if that is what y_prob holds, pass --labels yes,no\n"
+        "fits far better (Brier score 0.025 instead of 0.725); if that is meant, pass --labels yes,no\n"
     )
     for command, *more in (["clinical"], ["monitor", "--order", "o"]):
         assert said in run(command, path, "--label", "y", "--probs", "a,b", *more)[2]

@@ -122,7 +122,7 @@ def test_few_rows_in_a_cell_are_told_as_ever(run, binary, tmp_path):
     few.write_text("\n".join(Path(binary).read_text().splitlines()[:40]) + "\n")
     of = ("test", str(few), "--label", "y", "--probs", "p", *FEW)
     told = run(*of)[2]
-    assert told.count("makes 15 cells of 39 rows") == 1
+    assert told.count("15 cells of about 3 rows each") == 1
     assert run(*of, "--plot", str(tmp_path / "found.svg"))[2] == told
 
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from calibstat.cli.test import Record, _n_decimals, headline
+from calibstat.cli.text import notice
 from calibstat.inference.multiplicity import benjamini_yekutieli
 from suites import slow_but
 
@@ -218,3 +219,11 @@ def test_errors_of_rare_events_are_no_zeros(run, tmp_path, unit):
     path.write_text("y,p\n" + "".join(f"0,{unit * (k + 0.5)!r}\n" for k in range(100)))
     _, out, _ = run("test", path, "--label", "y", "--probs", "p", "--labels", "0,1")
     assert f": {50 * unit:.4g}, where noise alone gives {100 * unit:.4g}." in " ".join(out.split())
+
+
+def test_a_terminal_breaks_a_warning_between_words(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    notice(f"{'word ' * 30}end")
+    lines = capsys.readouterr().err.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert " ".join(lines) == f"calibstat: warning: {'word ' * 30}end"

@@ -176,7 +176,7 @@ def test_without_names(y_true, k, expected, reason):
         (["a"], 2, ["a", "a"], "2 columns"),
         (["a"], 2, ["p", "pa"], "2 columns"),
         ([1, 3], 3, None, r"3 columns.*\[1, 3\].*labels=\[0, 1, 3\]"),
-        ([7, 9], 3, ["x", "y", "z"], r"\['x', 'y', 'z'\].*\[7, 9\].*labels=\[0, 7, 9\]"),
+        ([7, 9], 3, ["x", "y", "z"], r"\(x, y, z\).*\[7, 9\].*labels=\[0, 7, 9\]"),
         ([True, False], 3, None, r"\[False, True\].*two classes.*labels=\[False, True\]"),
     ],
 )
