@@ -11,6 +11,7 @@ from scipy.special import softmax
 
 from calibstat.calibrators.softmax import Softmax, fit_factor, goals
 from calibstat.data.arrays import Floats, Ints
+from calibstat.data.rounding import SAME
 
 FACTORS = 0.2, 20.0  # the range of 1 / T
 
@@ -97,8 +98,12 @@ def _log_shares(mixed: Floats, hot: Floats, mass: Floats) -> Floats:
 
 
 def _on_simplex(loss: Callable[[Floats], tuple[float, Floats]]) -> Floats:
-    """Return the shares (3,) where a convex loss, which comes with its gradient, is least."""
+    """Return the shares (3,) where a convex loss, which comes with its gradient, is least.
+
+    What rounding leaves of a share of zero is none, so that a mixture that is constant is exactly so.
+    """
     whole = {"type": "eq", "fun": lambda w: w.sum() - 1, "jac": np.ones_like}
     options = {"method": "SLSQP", "bounds": [(0, 1)] * 3, "constraints": whole, "options": {"ftol": 1e-12}}
     found = np.clip(minimize(loss, np.full(3, 1 / 3), jac=True, **options).x, 0, 1)
+    found[found < SAME] = 0.0
     return found / found.sum()

@@ -117,7 +117,7 @@ def _answer(answers: Sequence[Answer]) -> str:
         if each.found.headline is not None and each.found.headline_null_mean is not None
     ]
     largest = max(known, key=lambda each: abs(each[0]))[1] if known else answers[0].found
-    return f"{largest.verdict} It is the largest of {len(answers)}."
+    return f"{largest.verdict} Of {len(answers)} values it exceeds noise by most."
 
 
 def _rows_of_answer(answer: Answer) -> list[list[str]]:

@@ -62,7 +62,15 @@ from calibstat.inference.multiplicity import (
     least_factor,
     more_note,
 )
-from calibstat.inference.results import EXPECTED, at_floor, not_rejected, number, picked, small_pvalue
+from calibstat.inference.results import (
+    EXPECTED,
+    at_floor,
+    less_pressing_last,
+    not_rejected,
+    number,
+    picked,
+    small_pvalue,
+)
 from calibstat.inference.test import recommended_test
 
 
@@ -320,7 +328,7 @@ def report(
     return Screen(
         "\n".join([answer, *costs]),
         table(records, level) if len(records) > 1 else (),
-        [*_notes(records), CAUTION.format(these="p-values")],
+        less_pressing_last([*_notes(records), CAUTION.format(these="p-values")]),
         [*_methods(records, level, seed, named_null), ("data", f"{first.question.rows}; {first.question.source}")],
         text_columns=TEXT_COLUMNS,
         spare=SPARE_COLUMNS,
@@ -386,9 +394,9 @@ def headline(records: Sequence[Record], level: float) -> str:
     value, mean = test.statistic, test.null_mean
     return (
         f"Evidence of miscalibration at {percent(level)} in {len(rejected)} of {len(records)} tests (n = {n}, adjusted "
-        f"{_method(records[0].adjust)}). The largest, of {test.question.what}: {number(value, mean)}, "
+        f"{_method(records[0].adjust)}). The largest beyond noise, of {test.question.what}: {number(value, mean)}, "
         f"{test.question.noise_gives} {number(mean, value)} (adjusted {largest.equation(level)})"
-        f"{test.question.which_way}.{test.direction}"
+        f"{test.question.which_way(rejected=True)}.{'' if test.question.stands_out else test.direction}"
     )
 
 
@@ -410,8 +418,9 @@ def table(records: Sequence[Record], level: float) -> list[list[str]]:
 
 def _cells_of_record(record: Record, digits: int, level: float) -> list[str]:
     test = record.test
+    beyond = ", beyond overall" if test.hypothesis.startswith("beyond the error of the prediction") else ""
     return [
-        test.question.what,
+        test.question.what + beyond,
         _rounded(test.statistic, test.null_mean, digits),
         _rounded(test.null_mean, test.statistic, digits),
         f"< {test.pvalue:.3g}" if record.at_floor else f"{test.pvalue:.3g}",

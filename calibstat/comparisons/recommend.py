@@ -109,13 +109,14 @@ def usual_calibrators(sample: Sample, test_size: float = TEST_SIZE) -> dict[str,
     """Return the calibrators that are worth a try, by name, for this number of classes and rows; no label is looked at.
 
     For two classes these are Platt, beta and temperature scaling; for more, temperature scaling, and vector scaling and
-    Dirichlet where there are ten rows of the fit for each parameter. Where fifty rows of each class are expected in the
-    fit, isotonic regression and a spline are tried too; for more classes isotonic regression and beta, each class
-    against the others.
+    Dirichlet where there are ten rows of the fit for each parameter, and ten of each class are expected. Where fifty
+    rows of each class are expected in the fit, isotonic regression and a spline are tried too; for more classes
+    isotonic regression and beta, each class against the others.
     """
     k, share = len(sample.labels), 1 - test_size
     rows = round(share * len(sample))
-    curves = share * float(sample.predictions.probabilities.sum(axis=0).min()) >= _ROWS_OF_A_CURVE
+    rarest = share * float(sample.predictions.probabilities.sum(axis=0).min())
+    curves, each_seen = rarest >= _ROWS_OF_A_CURVE, rarest >= _ROWS_OF_A_PARAMETER
     if k == 2:
         known: dict[str, tuple[Any, bool]] = {
             "platt": (Platt(), True),
@@ -127,8 +128,8 @@ def usual_calibrators(sample: Sample, test_size: float = TEST_SIZE) -> dict[str,
     else:
         known = {
             "temperature": (Temperature(), True),
-            "vector": (VectorScaling(), rows >= _ROWS_OF_A_PARAMETER * 2 * k),
-            "dirichlet": (Dirichlet(), rows >= _ROWS_OF_A_PARAMETER * k * (k + 1)),
+            "vector": (VectorScaling(), each_seen and rows >= _ROWS_OF_A_PARAMETER * 2 * k),
+            "dirichlet": (Dirichlet(), each_seen and rows >= _ROWS_OF_A_PARAMETER * k * (k + 1)),
             "beta": (OneVsRest(Beta()), curves),
             "isotonic": (OneVsRest(Isotonic()), curves),
         }

@@ -205,7 +205,9 @@ def fitted_on(calibrator: Any, name: str, sample: Sample) -> Any:
 
 def _fit(model: Any, name: str, table: Array, sample: Sample, rows: Ints) -> Any:
     weights = sample.predictions.weights
-    more = {} if weights is None else {"sample_weight": weights[rows]}
+    more = {}
+    if weights is not None:  # calibrators take them for numbers of rows, but of a sample only their ratios count
+        more = {"sample_weight": weights[rows] / (weights[rows].mean() or 1.0)}
     try:
         model.fit(table[rows], sample.outcomes[rows], **more)
     except ValueError as error:

@@ -7,34 +7,49 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibstat._logistic import clipped_logit, fit_logistic
+from calibstat._logistic import clipped_logit, fisher_information, fit_logistic, linear_predictor
 from calibstat.data.arrays import Floats
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import happened
 
 # Rows of more than this many are pooled to so many steps of the log-odds before the slope is fitted.
 _STEPS = 2048
+_SOME = 2**16  # rows that show where they are crowded
+_CLEAR = 2.0  # standard errors
 _SMALLEST_SPREAD = 1e-6  # of log-odds; below, all predictions are equal and there is no slope
 
 
 class Direction(NamedTuple):
     """The mean prediction, the share of events, and Cox's (1958) slope, below one where predictions are too extreme.
 
-    The slope is NaN where predictions are all equal or the outcomes are separated.
+    The slope is NaN where predictions are all equal or the outcomes are separated. The errors are the standard
+    deviation of the share of events under calibration, and the standard error of the slope.
     """
 
     predicted: float
     happened: float
     slope: float
+    mean_error: float = nan
+    slope_error: float = nan
 
     @property
     def ratio(self) -> float:
         """Observed to expected events, O/E."""
         return self.happened / self.predicted if self.predicted > 0 else nan
 
+    @property
+    def words(self) -> str:
+        """What stands out from noise by two standard errors: "too high and too extreme"; "" if nothing does."""
+        high, steep = self.predicted - self.happened, 1 - self.slope
+        if self.slope < -_CLEAR * self.slope_error:
+            return "in the wrong order"
+        found = ["too high" if high > 0 else "too low"] if abs(high) > _CLEAR * self.mean_error else []
+        found += ["too extreme" if steep > 0 else "too timid"] if abs(steep) > _CLEAR * self.slope_error else []
+        return " and ".join(found)
+
     def to_dict(self) -> dict[str, float]:
         """Return plain values by name."""
-        return {**self._asdict(), "observed_to_expected": self.ratio}
+        return {**dict(zip(self._fields[:3], self, strict=False)), "observed_to_expected": self.ratio}
 
     def __str__(self) -> str:
         numbers = [("O/E", self.ratio), ("slope", self.slope)]
@@ -52,26 +67,37 @@ def direction_of(seen: Sample) -> Direction | None:
         return None
     event, outcomes = predictions.event, happened(seen.outcomes)
     weights = np.ones(len(event)) if predictions.weights is None else predictions.weights
-    total = float(weights.sum())
-    means = float(weights @ event) / total, float(weights @ outcomes) / total
-    return Direction(*means, _slope(clipped_logit(event), outcomes, weights / total))
+    mass = weights / weights.sum()
+    spread = float(np.sqrt(mass**2 @ (event * (1 - event))))
+    slope, error = _slope(clipped_logit(event), outcomes, mass)
+    share = float(np.sqrt(mass @ mass))  # the standard error of a mean of rows with these weights, in their deviation
+    return Direction(float(mass @ event), float(mass @ outcomes), slope, spread, error * share)
 
 
-def _slope(log_odds: Floats, outcomes: Floats, mass: Floats) -> float:
+def _slope(log_odds: Floats, outcomes: Floats, mass: Floats) -> tuple[float, float]:
+    """Return the slope, and its standard error times the root of the number of rows."""
     kept = mass > 0
     low, high = float(log_odds.min(where=kept, initial=np.inf)), float(log_odds.max(where=kept, initial=-np.inf))
     if high - low < _SMALLEST_SPREAD:
-        return nan
+        return nan, nan
     if len(log_odds) > _STEPS:
-        log_odds, outcomes, mass = _pooled((log_odds - low) * ((_STEPS - 1) / (high - low)), log_odds, outcomes, mass)
+        log_odds, outcomes, mass = _pooled(log_odds, outcomes, mass, np.linspace(low, high, _STEPS // 2))
     design = np.column_stack([np.ones(len(log_odds)), log_odds])
     fitted = fit_logistic(design, outcomes[None], mass)
-    return float(fitted.coefficients[0, 1]) if fitted.exists[0] else nan
+    if not fitted.exists[0]:
+        return nan, nan
+    information = fisher_information(design, linear_predictor(design, fitted.coefficients), mass[None])[0]
+    return float(fitted.coefficients[0, 1]), float(np.sqrt(np.linalg.inv(information)[1, 1]))
 
 
-def _pooled(steps: Floats, log_odds: Floats, outcomes: Floats, mass: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the mean log-odds, the mean outcome and the mass in each step that holds any."""
-    place = np.clip(steps, 0, _STEPS - 1).astype(np.intp)
+def _pooled(log_odds: Floats, outcomes: Floats, mass: Floats, even: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the mean log-odds, the mean outcome and the mass in each step that holds any.
+
+    Half of the steps are even, and the others hold equally many of some rows, so that none is wide where many rows lie.
+    """
+    some = np.sort(log_odds[:: max(1, len(log_odds) // _SOME)])
+    crowded = some[np.linspace(0, len(some) - 1, _STEPS // 2).astype(np.intp)]
+    place = np.searchsorted(np.union1d(even, crowded), log_odds)
     total = np.bincount(place, mass).astype(float)
     held = total > 0
     means = [np.bincount(place, mass * each)[held] / total[held] for each in (log_odds, outcomes)]

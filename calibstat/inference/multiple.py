@@ -584,8 +584,9 @@ class OmnibusTest(Result):
         asked = self.question
         rows = f"(n = {asked.n}, p {small_pvalue(self.pvalue, level=self.level)})"
         if self.pvalue > self.level:
-            return f"{not_rejected(self.level, what=f'Calibration of {asked.what}')} {rows}{asked.which_way}."
-        told = f"Evidence of miscalibration of {asked.what} at {percent(self.level)} {rows}{asked.which_way}."
+            return f"{not_rejected(self.level, what=f'Calibration of {asked.what}')} {rows}{asked.which_way()}."
+        way = asked.which_way(rejected=True)
+        told = f"Evidence of miscalibration of {asked.what} at {percent(self.level)} {rows}{way}."
         return f"{told} The strongest statistic, {self.strongest}, points to {self.kind}."
 
     def _rows(self) -> list[dict[str, Any]]:

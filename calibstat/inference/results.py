@@ -189,6 +189,11 @@ class Result(ABC):
         return self._details() or ([] if cells else [(name, str(value)) for name, value in self.to_dict().items()])
 
 
+def less_pressing_last(notes: Iterable[str]) -> list[str]:
+    """Put notes on how a p-value was computed, which limit nothing, behind the others."""
+    return sorted(notes, key=lambda note: note.startswith("p-values compare rows pooled"))
+
+
 def _is_number(value: Any) -> bool:
     return value is None or isinstance(value, (bool, int, float))
 
@@ -325,15 +330,17 @@ class CalibrationTest(Result):
         question, law = self.question, self.null_distribution
         bound = law.floor if self.panel is None and at_floor(self.pvalue, law) else 0.0
         rows = f"(n = {question.n}, p {small_pvalue(self.pvalue, bound, self.level)})"
-        found = number(self.statistic, self.null_mean)
-        size = f"{question.size_in_words(found)}, {question.noise_gives} {number(self.null_mean, self.statistic)}."
-        if self.pvalue > self.level:
+        found, noise = number(self.statistic, self.null_mean), number(self.null_mean, self.statistic)
+        size, rejected = f"{question.size_in_words(found)}, {question.noise_gives} {noise}.", self.pvalue <= self.level
+        if not rejected:
             told = f"{not_rejected(self.level, self._none_could, f'Calibration of {question.what}')} {rows}"
         else:
             told = f"Evidence of miscalibration of {question.what} at {percent(self.level)} {rows}"
-            size += self.direction
+            if self.panel and self.statistic <= self.null_mean:  # the panel sees what this size does not
+                size = f"{question.size_in_words(found)}, no more than noise alone gives ({noise})."
+            size += "" if question.stands_out else self.direction
         costs = f" {self.decision.verdict}" if self.decision else ""
-        return f"{told}{question.which_way}. {size}{costs}"
+        return f"{told}{question.which_way(rejected)}. {size}{costs}"
 
     @property
     def n_resamples(self) -> int | None:
@@ -384,7 +391,7 @@ class CalibrationTest(Result):
         return dict(zip(("pooled_cells", "pooled_statistic"), known, strict=True))
 
     def _notes(self) -> Sequence[str]:
-        return self.notes
+        return less_pressing_last(self.notes)
 
     def _details(self) -> list[tuple[str, str]]:
         found = self._of_cells()["pooled_statistic"]
@@ -455,11 +462,11 @@ class Estimate(Result):
         if self.meaning:
             return self.meaning
         if value is None or mean is None:
-            return f"Calibration of {question.what} {rows}{question.which_way}."
+            return f"Calibration of {question.what} {rows}{question.which_way()}."
         interval = self.confidence_interval
         ends = "no interval" if interval is None else interval_text(interval, self.confidence_level)
         size = question.size_in_words(f"{number(value, mean)} ({ends}), {question.noise_gives} {number(mean, value)}")
-        return f"{size}. {question.what[:1].upper()}{question.what[1:]} {rows}{question.which_way}."
+        return f"{size}. {question.what[:1].upper()}{question.what[1:]} {rows}{question.which_way()}."
 
     def forest(self) -> Forest:
         """Return the headline as the row of a forest plot, with its interval, beside what noise alone gives."""
@@ -578,8 +585,13 @@ class Inquiry:
 
     @cached_property
     def direction(self) -> Direction | None:
-        """Which way the model errs; None unless there are two outcomes, given the prediction."""
-        return None if self.seen is None or self.given != (...,) else direction_of(self.seen)
+        """Which way the model errs; None unless there are two outcomes, given the prediction.
+
+        Once it is known, the sample is not kept any longer.
+        """
+        found = None if self.seen is None or self.given != (...,) else direction_of(self.seen)
+        vars(self)["seen"] = None
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "direction": self.direction, "seen": None}
@@ -613,13 +625,21 @@ class Inquiry:
         return f"where {'noise alone' if self.estimator.core.extreme == 'large' else 'a calibrated model'} gives"
 
     @property
-    def which_way(self) -> str:
-        """After a colon, which way the model errs: ": 0.511 predicted, 0.498 happened"; "" where none is known."""
-        return "" if self.direction is None else f": {self.direction}"
+    def stands_out(self) -> str:
+        """What stands out from noise, of an error that there is: "too high"; "" where nothing does or none is known."""
+        return "" if self.direction is None else self.direction.words
+
+    def which_way(self, rejected: bool = False) -> str:
+        """After a colon, which way the model errs: ": too high, 0.51 predicted, 0.49 happened"; "" where none is known.
+
+        Words such as "too high" need a test that rejects.
+        """
+        words = f"{self.stands_out}, " if rejected and self.stands_out else ""
+        return "" if self.direction is None else f": {words}{self.direction}"
 
     def size_in_words(self, size: str) -> str:
         """Write a value after the name of its quantity: "Area between curves (binned): 0.02"."""
-        quantity = self.estimator.quantity
+        quantity = self.estimator.quantity.replace("(total variation, ", "(")
         return f"{quantity[:1].upper()}{quantity[1:]}: {size}"
 
     def details(self) -> list[tuple[str, str]]:

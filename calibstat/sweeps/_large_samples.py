@@ -15,11 +15,13 @@ ROWS, FEWEST_ROWS = 10**6, 10**4
 _SECTIONS = 16
 
 
-def with_large_samples(study: Study, truth: Floats) -> tuple[Floats, Floats]:
+def with_large_samples(study: Study, truth: Floats) -> tuple[Floats, Floats, str]:
     """Fill the true values (models, estimators, bins) of functions that have none, and return their errors too.
 
-    The error of a true value that is known is zero.
+    The error of a true value that is known is zero. Where a function fails on so many rows, its true value stays
+    unknown, and the text says why.
     """
+    reasons: dict[str, None] = {}
     rows, truth = study.truth_rows or ROWS, truth.copy()
     error = np.where(np.isnan(truth), np.nan, 0.0)
     for place, (name, model) in enumerate(study.models.items()):
@@ -27,8 +29,11 @@ def with_large_samples(study: Study, truth: Floats) -> tuple[Floats, Floats]:
         for number, item in enumerate(study.estimators.each):
             wanted = (study.estimators.where == number) & np.isnan(truth[place])
             if wanted.any() and not isinstance(item.thing, Estimator):
-                truth[place, wanted], error[place, wanted] = value_and_error(item.thing, sample)
-    return truth, error
+                try:
+                    truth[place, wanted], error[place, wanted] = value_and_error(item.thing, sample)
+                except Exception as failed:  # a function of the user's own may raise anything
+                    reasons[f"{item.name} on {rows} rows of {name}: {type(failed).__name__}: {failed}"] = None
+    return truth, error, "; ".join(reasons)
 
 
 def value_and_error(function: Plain, sample: Sample) -> tuple[float, float]:

@@ -350,7 +350,8 @@ def true_values(study: Study) -> tuple[dict[str, Floats], dict[str, str]]:
                 given = study.truths if name == "truth" else {}
                 values[name], reasons[name] = _of_items(study, items, function, given)
         if study.truth_rows is not None and "truth" in values:
-            values["truth"], values["truth_error"] = with_large_samples(study, values["truth"])
+            values["truth"], values["truth_error"], failed = with_large_samples(study, values["truth"])
+            reasons["truth"] = "; ".join(filter(None, [reasons["truth"], failed]))
     return values, reasons
 
 

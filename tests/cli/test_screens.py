@@ -27,9 +27,9 @@ SCREENS = [
         ("test", *PETS),
         """\
 Evidence of miscalibration at 5 % in 5 of 5 tests (n = 600, adjusted by Holm's
-method). The largest, of all 3 probabilities together: 0.2068, where noise alone
-gives 0.1067 (adjusted p = 0.005). It points to local errors: similar
-predictions that err in the same direction, also between classes.
+method). The largest beyond noise, of all 3 probabilities together: 0.2068,
+where noise alone gives 0.1067 (adjusted p = 0.005). It points to local errors:
+similar predictions that err in the same direction, also between classes.
 
 calibration of                 error  noise alone      p  adjusted p
 P(predicted class)            0.1449       0.0587  0.001       0.005  *
@@ -51,8 +51,7 @@ How this was computed: --verbose
         """\
 Calibration of P(1) is not rejected at 5 % (n = 600, p = 0.863): 0.494
 predicted, 0.482 happened (O/E 0.975, slope 0.989). Expected calibration error
-of cell means (total variation, binned): 0.02965, where noise alone gives
-0.05048.
+of cell means (binned): 0.02965, where noise alone gives 0.05048.
 
 note        p-values do not hold if the model or its calibration was fitted on
             these rows, if rows come in clusters (several of one patient, one
@@ -66,29 +65,29 @@ How this was computed: --verbose
         ("test", *PETS, "--lens", "top-label", "--given", "age"),
         """\
 Evidence of miscalibration at 5 % in 1 of 2 tests (n = 600, adjusted by Holm's
-method). The largest, of P(predicted class): 0.1449, where noise alone gives
-0.05873 (adjusted p = 0.002): 0.607 predicted, 0.462 happened (O/E 0.761, slope
-0.597). It points to over-confidence: predictions are too extreme.
+method). The largest beyond noise, of P(predicted class): 0.1449, where noise
+alone gives 0.05873 (adjusted p = 0.002): too high and too extreme, 0.607
+predicted, 0.462 happened (O/E 0.761, slope 0.597).
 
-calibration of                 error  noise alone      p  adjusted p
-P(predicted class)            0.1449       0.0587  0.001       0.002  *
-P(predicted class) given age  0.0606       0.0494  0.194       0.194
+calibration of                                 error  noise alone  adjusted p
+P(predicted class)                            0.1449       0.0587       0.002  *
+P(predicted class) given age, beyond overall  0.0606       0.0494       0.194
 
 note        p-values do not hold if the model or its calibration was fitted on
             these rows, if rows come in clusters (several of one patient, one
             video), or if predictions are cross-validated
 
-How this was computed: --verbose
+Column p and how this was computed: --verbose
 """,
     ),
     (
         80,
         ("estimate", *PETS, "--lens", "top-label", "--lens", "class-wise:cat"),
         """\
-Expected calibration error of cell means (total variation, binned): 0.1449
-(95 %: 0.05797 to 0.2318), where noise alone gives 0.05873. P(predicted class)
-(n = 600): 0.607 predicted, 0.462 happened (O/E 0.761, slope 0.597). It is the
-largest of 2.
+Expected calibration error of cell means (binned): 0.1449 (95 %: 0.05797 to
+0.2318), where noise alone gives 0.05873. P(predicted class) (n = 600): 0.607
+predicted, 0.462 happened (O/E 0.761, slope 0.597). Of 2 values it exceeds noise
+by most.
 
 calibration of       value  noise alone      95 % interval
 P(predicted class)  0.1449      0.05873  0.05797 to 0.2318
@@ -129,9 +128,10 @@ How this was computed: --verbose
         120,
         ("test", *PETS),
         """\
-Evidence of miscalibration at 5 % in 5 of 5 tests (n = 600, adjusted by Holm's method). The largest,
-of all 3 probabilities together: 0.2068, where noise alone gives 0.1067 (adjusted p = 0.005). It
-points to local errors: similar predictions that err in the same direction, also between classes.
+Evidence of miscalibration at 5 % in 5 of 5 tests (n = 600, adjusted by Holm's method). The largest
+beyond noise, of all 3 probabilities together: 0.2068, where noise alone gives 0.1067 (adjusted p =
+0.005). It points to local errors: similar predictions that err in the same direction, also between
+classes.
 
 calibration of                 error  noise alone      p  adjusted p
 P(predicted class)            0.1449       0.0587  0.001       0.005  *
@@ -152,8 +152,8 @@ How this was computed: --verbose
         ("test", *TWO),
         """\
 Calibration of P(1) is not rejected at 5 % (n = 600, p = 0.863): 0.494 predicted, 0.482 happened
-(O/E 0.975, slope 0.989). Expected calibration error of cell means (total variation, binned):
-0.02965, where noise alone gives 0.05048.
+(O/E 0.975, slope 0.989). Expected calibration error of cell means (binned): 0.02965, where noise
+alone gives 0.05048.
 
 note        p-values do not hold if the model or its calibration was fitted on these rows, if rows
             come in clusters (several of one patient, one video), or if predictions are
@@ -166,14 +166,13 @@ How this was computed: --verbose
         120,
         ("test", *PETS, "--lens", "top-label", "--given", "age"),
         """\
-Evidence of miscalibration at 5 % in 1 of 2 tests (n = 600, adjusted by Holm's method). The largest,
-of P(predicted class): 0.1449, where noise alone gives 0.05873 (adjusted p = 0.002): 0.607
-predicted, 0.462 happened (O/E 0.761, slope 0.597). It points to over-confidence: predictions are
-too extreme.
+Evidence of miscalibration at 5 % in 1 of 2 tests (n = 600, adjusted by Holm's method). The largest
+beyond noise, of P(predicted class): 0.1449, where noise alone gives 0.05873 (adjusted p = 0.002):
+too high and too extreme, 0.607 predicted, 0.462 happened (O/E 0.761, slope 0.597).
 
-calibration of                 error  noise alone      p  adjusted p
-P(predicted class)            0.1449       0.0587  0.001       0.002  *
-P(predicted class) given age  0.0606       0.0494  0.194       0.194
+calibration of                                 error  noise alone      p  adjusted p
+P(predicted class)                            0.1449       0.0587  0.001       0.002  *
+P(predicted class) given age, beyond overall  0.0606       0.0494  0.194       0.194
 
 note        p-values do not hold if the model or its calibration was fitted on these rows, if rows
             come in clusters (several of one patient, one video), or if predictions are
@@ -186,9 +185,9 @@ How this was computed: --verbose
         120,
         ("estimate", *PETS, "--lens", "top-label", "--lens", "class-wise:cat"),
         """\
-Expected calibration error of cell means (total variation, binned): 0.1449 (95 %: 0.05797 to
-0.2318), where noise alone gives 0.05873. P(predicted class) (n = 600): 0.607 predicted, 0.462
-happened (O/E 0.761, slope 0.597). It is the largest of 2.
+Expected calibration error of cell means (binned): 0.1449 (95 %: 0.05797 to 0.2318), where noise
+alone gives 0.05873. P(predicted class) (n = 600): 0.607 predicted, 0.462 happened (O/E 0.761, slope
+0.597). Of 2 values it exceeds noise by most.
 
 calibration of       value  noise alone      95 % interval
 P(predicted class)  0.1449      0.05873  0.05797 to 0.2318
