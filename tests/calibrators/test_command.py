@@ -197,7 +197,7 @@ def test_other_columns_are_kept_as_they_are_written(run, tmp_path, capsys):
         assert list(written[name]) == list(given[name][rows])
     assert list(written["note"]) == [text.lstrip() for text in given["note"][rows]]
     assert main(["test", str(out), "--label", "y", "--probs", "prob_*", "--given", "age", "--bins", "4"]) == 0
-    assert "\nP(1) given age " in capsys.readouterr().out
+    assert "\nP(1) given age, beyond overall " in capsys.readouterr().out
 
 
 def test_names_that_are_taken_are_not_taken_again(run, tmp_path, capsys):

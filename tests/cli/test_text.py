@@ -32,7 +32,7 @@ def test_a_rejection_comes_with_its_size(pets, off):
     text = " ".join(out.split("\n\n")[0].split())
     assert text.startswith("Evidence of miscalibration at 5 % in 5 of 5 tests (n = 600, adjusted by Holm's method).")
     values = {row[0]: row for row in table(out)}
-    size = re.search(r"The largest, of (.*?): (\S+), where noise alone gives (\S+) ", text)
+    size = re.search(r"The largest beyond noise, of (.*?): (\S+), where noise alone gives (\S+) ", text)
     assert float(size[2]) == pytest.approx(float(values[size[1]][1]), rel=0.01)
     assert float(size[3]) == pytest.approx(float(values[size[1]][2]), rel=0.01)
 
@@ -88,8 +88,8 @@ def test_the_smallest_pvalue_of_draws_is_no_bound(pets, off):
 
 def test_the_default_pvalue_is_that_of_the_panel_and_the_value_its_size(pets, off):
     out = " ".join(pets(off, "--lens", "top-label", "--verbose")[1].split())
-    assert "It points to over-confidence: predictions are too extreme." in out
-    assert "Expected calibration error of cell means (total variation, binned): " in out
+    assert "(n = 600, p = 0.001): too high and too extreme, 0.607 predicted, 0.462 happened (O/E 0.761, slope 0.597)." in out
+    assert "Expected calibration error of cell means (binned): " in out
     assert "the strongest of several statistics on the same redraws: Spiegelhalter, cubic score, Anders" in out
     assert "as of a calibrated model with as many rows (computed, no Monte Carlo error)" in out
 

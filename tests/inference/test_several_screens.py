@@ -69,9 +69,10 @@ note        0.001 is the smallest p-value that 999 redraws can give
 How this was computed: .to_text(verbose=True)
 """,
     (panel, 80): """\
-Evidence of miscalibration of P(True) at 5 % (n = 2000, p = 0.001): 0.499
-predicted, 0.442 happened (O/E 0.885, slope 0.961). The strongest statistic,
-cubic score, points to a smooth distortion: a shift, a slope, or bent tails.
+Evidence of miscalibration of P(True) at 5 % (n = 2000, p = 0.001): too high,
+0.499 predicted, 0.442 happened (O/E 0.885, slope 0.961). The strongest
+statistic, cubic score, points to a smooth distortion: a shift, a slope, or bent
+tails.
 
 statistic                  value      p  adjusted p  large-sample p
 Spiegelhalter              1.824   0.07       0.134
@@ -86,9 +87,9 @@ note        0.001 is the smallest p-value that 999 redraws can give (approximate
 How this was computed: .to_text(verbose=True)
 """,
     (panel, 120): """\
-Evidence of miscalibration of P(True) at 5 % (n = 2000, p = 0.001): 0.499 predicted, 0.442 happened
-(O/E 0.885, slope 0.961). The strongest statistic, cubic score, points to a smooth distortion: a
-shift, a slope, or bent tails.
+Evidence of miscalibration of P(True) at 5 % (n = 2000, p = 0.001): too high, 0.499 predicted, 0.442
+happened (O/E 0.885, slope 0.961). The strongest statistic, cubic score, points to a smooth
+distortion: a shift, a slope, or bent tails.
 
 statistic                  value      p  adjusted p  large-sample p
 Spiegelhalter              1.824   0.07       0.134
