@@ -88,7 +88,7 @@ def test_the_smallest_pvalue_of_draws_is_no_bound(pets, off):
 
 def test_the_default_pvalue_is_that_of_the_panel_and_the_value_its_size(pets, off):
     out = " ".join(pets(off, "--lens", "top-label", "--verbose")[1].split())
-    assert "(n = 600, p = 0.001): too high and too extreme, 0.607 predicted, 0.462 happened (O/E 0.761, slope 0.597)." in out
+    assert "p = 0.001): too high and too extreme, 0.607 predicted, 0.462 happened (O/E 0.761, slope 0.597)." in out
     assert "Expected calibration error of cell means (binned): " in out
     assert "the strongest of several statistics on the same redraws: Spiegelhalter, cubic score, Anders" in out
     assert "as of a calibrated model with as many rows (computed, no Monte Carlo error)" in out
