@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from math import isnan, nan
 from typing import Any, ClassVar, final
+
+import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._progress import track
@@ -13,6 +17,7 @@ from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, Proportion, at_least_one, check_kind, check_share
+from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.ranks import KendallTau, ProbabilisticCount
@@ -105,6 +110,7 @@ def desiderata(
         for each in track(asked, len(asked))
     ]
     estimated = [_of_estimate(name, each) for name, each in zip(_WANTED, found, strict=False)]
+    misranked, estimated[-1] = _of_pairs(seen, estimated[-1])
     without = [
         f"no interval for {each.name}: {each.interval_note}" for each in estimated if not each.confidence_interval
     ]
@@ -116,6 +122,7 @@ def desiderata(
         source=seen.predictions.source,
         counts=found[0].question.counts,
         notes=tuple(dict.fromkeys([*without, *(note for each in found for note in each.notes)])),
+        misranked=misranked,
     )
 
 
@@ -154,6 +161,24 @@ def _of_estimate(name: str, found: Estimate) -> Desideratum:
     return Desideratum(
         name, measure, value, expected, found.confidence_interval, found.interval_note, sentence, found.noise
     )
+
+
+def _of_pairs(seen: Sample, order: Desideratum) -> tuple[float, Desideratum]:
+    """Return which share of pairs with and without the event is misranked, and Kendall's tau in such words.
+
+    Tau counts pairs of equal outcomes as ranked right. What is expected is a ratio of means over labels.
+    """
+    mass = np.ones(len(seen)) if seen.predictions.weights is None else seen.predictions.weights
+    mass, chances = mass / mass.sum(), seen.predictions.event
+    share, mean = float(mass @ (seen.outcomes == 1)), float(mass @ chances)
+    mixed = 2 * share * (1 - share), 2 * (mean * (1 - mean) - float(mass**2 @ (chances * (1 - chances))))
+    found, noise = (
+        (1 - tau) / 2 / pairs if pairs > ROUNDING else nan
+        for tau, pairs in zip((order.value, order.expected), mixed, strict=True)
+    )
+    said = f"Kendall's tau is {number(order.value)}: {_ranked(found)}"
+    about = "" if isnan(noise) else f"; about {_share(max(noise, 0.0))} is expected if the predictions are the chances"
+    return found, replace(order, sentence=f"{said}{about}.")
 
 
 def _count_of_cells(seen: Sample) -> Desideratum:
@@ -214,16 +239,20 @@ def _squared(value: float, expected: float, _: Estimator, of: str) -> str:
     return f"{error}{number(expected, value)} is expected if the predictions are the chances."
 
 
-def _order(value: float, expected: float, _: Estimator, of: str) -> str:
-    wrong = f"{_share((1 - value) / 2)} of all pairs are ranked against their "
-    if of == "world":
-        return f"{wrong}chances."
-    return f"{wrong}labels; {_share((1 - expected) / 2)} is expected if the predictions are the chances."
+def _order(value: float, _: float, __: Estimator, ___: str) -> str:
+    return f"{_share((1 - value) / 2)} of all pairs are ranked against their chances."
+
+
+def _ranked(misranked: float) -> str:
+    if isnan(misranked):
+        return "there is no pair with and without the event to rank"
+    return f"of pairs with and without the event {_share(misranked)} are ranked the wrong way round"
 
 
 def _cells(value: float, _: float, __: Estimator, of: str) -> str:
     rows = "cases" if of == "world" else "rows"
-    return f"Two {rows} share a prediction as often as with {_cells_text(value)} of equal mass."
+    shared = f"two {rows} share a prediction as often as with {_cells_text(value)} of equal mass"
+    return f"The probabilistic count is {_count(value)}: {shared}."
 
 
 def _share(value: float) -> str:
@@ -312,6 +341,9 @@ class Desiderata(Result):
     counts : RowCounts or None
     notes : tuple of str
         What limits the result.
+    misranked : float or None
+        Of pairs of a row with and one without the event, the share ranked the wrong way round, where `KendallTau`
+        counts all pairs; None in a world.
     """
 
     measures: tuple[Desideratum, ...]
@@ -321,6 +353,7 @@ class Desiderata(Result):
     source: str
     counts: RowCounts | None
     notes: tuple[str, ...]
+    misranked: float | None = None
 
     _display: ClassVar[str] = "DesiderataDisplay"
     _row: ClassVar[str] = "desideratum"
@@ -337,12 +370,19 @@ class Desiderata(Result):
         calibration, accuracy, squared, order, cells = self.measures
         error = f"{number(calibration.value, calibration.expected)}"
         noise = "" if self.n is None else f" (noise alone: {number(calibration.expected, calibration.value)})"
-        where = "true values" if self.n is None else f"{counted(self.n, 'row')}"
-        ranked = f"{_share((1 - order.value) / 2)} of pairs ranked the wrong way round"
+        where = "true values" if self.n is None else counted(self.n, "row")
+        against = f"{_share((1 - order.value) / 2)} of all pairs are ranked the wrong way round"
+        ranked = against if self.misranked is None else _ranked(self.misranked)
         return (
-            f"Predictions are off by {error} on average{noise}, with {_share(accuracy.value)} wrong decisions, "
-            f"{ranked}, a squared error of {number(squared.value)} and {_cells_text(cells.value)} in effect ({where})."
+            f"Predictions are off by {error} on average{noise}, {_share(accuracy.value)} of decisions are wrong, and "
+            f"{ranked}; the squared error is {number(squared.value)}, and {self._spread(cells.value)} ({where})."
         )
+
+    def _spread(self, count: float) -> str:
+        """Say how many predictions there are in effect."""
+        if self.n is not None and self.n > 1 and count > _NEARLY * self.n:
+            return "nearly every row has a prediction of its own"
+        return f"predictions fall into {_cells_text(count)} in effect"
 
     def _values(self) -> dict[str, Any]:
         rows = {} if self.n is None else {"n": self.n}
@@ -351,6 +391,7 @@ class Desiderata(Result):
             **rows,
             "confidence_level": self.confidence_level,
             "measures": self.measures,
+            **({} if self.misranked is None else {"misranked": self.misranked}),
             "source": self.source,
             "notes": self.notes,
         }
@@ -386,4 +427,6 @@ class Desiderata(Result):
         ]
 
 
-MEASURES = ("calibration error", "wrong decisions", "mean squared error", "Kendall's tau", "probabilistic count")
+MEASURES = ("calibration error", "wrong decisions", "mean squared error", "order of pairs (1: right)", "cells in effect")
+# More cells than so many for each row are a prediction for each.
+_NEARLY = 0.9

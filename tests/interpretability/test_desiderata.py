@@ -62,7 +62,7 @@ def test_sentences_of_a_world_by_hand():
     assert "from 0.65 on is wrong in 46 % of all cases; no rule is wrong in less than 40 %" in said["accuracy"]
     # Of ordered pairs, .2 (.3 * .1 + .2 * .1): the last row is ranked above two that have a larger chance.
     assert said["monotonicity"] == "10 % of all pairs are ranked against their chances."
-    assert said["few cells"].startswith("Two cases share a prediction as often as with 2.632 cells")
+    assert said["few cells"].startswith("The probabilistic count is 2.632: two cases share a prediction as often as with 2.632 cells")
 
 
 def test_few_distinct_predictions_are_the_cells():
@@ -84,6 +84,20 @@ def test_a_lens_is_looked_through_and_weights_count():
     assert "by weights as good as" in found.to_text(verbose=True)
 
 
+@pytest.mark.parametrize("weights", [None, np.random.default_rng(4).uniform(1, 2, 400)])
+def test_pairs_with_and_without_the_event_are_those_of_the_c_index(weights):
+    sample = cs.Sample(SAMPLE.outcomes, SAMPLE.y_prob, sample_weight=weights)
+    found = cs.desiderata(sample, n_resamples=199, rng=0)
+    assert found.misranked == pytest.approx(1 - cs.AUC()(sample))
+    share = f"{100 * found.misranked:.3g} %"
+    assert f"of pairs with and without the event {share} are ranked the wrong way round" in found.verdict
+    # Labels drawn from the predictions: the mean of 400 C-indices has a standard error of 0.001.
+    rng, p = np.random.default_rng(3), SAMPLE.y_prob[:, 1]
+    drawn = np.mean([1 - cs.AUC()(cs.Sample(rng.random(400) < p, p, sample_weight=weights)) for _ in range(400)])
+    said = float(found["monotonicity"].sentence.partition("; about ")[2].partition(" %")[0])
+    assert said / 100 == pytest.approx(drawn, abs=0.01)
+
+
 def test_few_rows_are_no_reason_to_warn_and_a_missing_interval_has_one(recwarn):
     few = cs.desiderata(SAMPLE.take(np.arange(25)), n_resamples=19, rng=0)
     assert few["calibration"].measure == cs.ECE(cs.EqualMass(2))
@@ -103,6 +117,7 @@ def test_one_cell_is_written_as_one():
     nearly = cs.desiderata(FinitePredictions([0.4, 0.6], [0.3, 0.6], mass=[1, 1e-6]))
     assert "1 cell in effect" in str(nearly)
     one = cs.desiderata(cs.Sample([0], [0.5], labels=[0, 1]), n_resamples=9, rng=0)
+    assert "there is no pair with and without the event to rank" in one.verdict
     alone = " ".join(one.to_text(verbose=True).split())
     assert "There is 1 distinct prediction." in alone
 
