@@ -427,6 +427,12 @@ class Desiderata(Result):
         ]
 
 
-MEASURES = ("calibration error", "wrong decisions", "mean squared error", "order of pairs (1: right)", "cells in effect")
+MEASURES = (
+    "calibration error",
+    "wrong decisions",
+    "mean squared error",
+    "order of pairs (1: right)",
+    "cells in effect",
+)
 # More cells than so many for each row are a prediction for each.
 _NEARLY = 0.9

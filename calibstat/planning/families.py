@@ -11,6 +11,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._lazy import optimize
+from calibstat._text import counted, percent
 from calibstat.data.parameters import HasParameters, numbers
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
@@ -20,6 +21,7 @@ from calibstat.generators.beta import BetaPredictions
 from calibstat.generators.finite import Empirical
 from calibstat.generators.recalibrations import LogitShift, Recalibration, Slope
 from calibstat.generators.simplex_maps import SimplexMap, TemperatureShift
+from calibstat.lenses.relabel import CANONICAL
 
 Direction = Literal["overconfident", "underconfident", "too low", "too high"]
 _SLOPES: dict[str, Callable[[float], Recalibration]] = {
@@ -122,3 +124,40 @@ class ErrorFamily(HasParameters):
     def __repr__(self) -> str:
         law = "uniform predictions" if self.predictions is None else f"{len(self._rows)} given predictions"
         return f"ErrorFamily({law}, {self.direction!r}, {self.measure!r})"
+
+
+def assumed(model: SyntheticModel) -> str:
+    """Say of which predictions a plan is, and in which direction they are wrong, as far as the model tells.
+
+    >>> assumed(ErrorFamily(direction="too low")(0.05))
+    'uniform predictions are too low (50 % predicted, 55 % happens)'
+    """
+    if not isinstance(model, (BetaPredictions, Empirical)):
+        return "predictions are as in the given world"
+    if isinstance(model, Empirical):
+        law = f"predictions as in the {counted(len(model.table), 'given row')}"
+    else:
+        law = "uniform predictions" if model.a == model.b == 1 else f"Beta({model.a:g}, {model.b:g}) predictions"
+    return f"{law} are {_direction(model.recalibration)}{_means(model)}"
+
+
+def _direction(recalibration: Any) -> str:
+    match recalibration:
+        case Slope(b):
+            return "over-confident" if b < 1 else "under-confident"
+        case TemperatureShift(T):
+            return "over-confident" if T > 1 else "under-confident"
+        case LogitShift(a):
+            return "too low" if a > 0 else "too high"
+        case _:
+            return "wrong as in the given world"
+
+
+def _means(model: SyntheticModel) -> str:
+    """Say how much is predicted and how much happens, where the two differ."""
+    rows = model.population(CANONICAL)
+    if rows.predictions.n_classes != 2:
+        return ""
+    chances = rows.predictions.event, rows.chances[:, 1]
+    said = [percent(float(f"{np.average(each, weights=rows.predictions.weights):.3g}")) for each in chances]
+    return "" if said[0] == said[1] else f" ({said[0]} predicted, {said[1]} happens)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import field
-from math import ceil
+from math import ceil, isclose
 from numbers import Real
 from typing import Any, ClassVar, TypeAlias, final
 
@@ -28,7 +28,7 @@ from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
-from calibstat.planning.families import ErrorFamily
+from calibstat.planning.families import ErrorFamily, assumed
 from calibstat.planning.search import Crossing, PowerCurve, Search, power_curve
 
 _FIRST_N, _SMALLEST_N = 200, 10
@@ -375,7 +375,7 @@ class RequiredN(Plan):
         low, high = self.interval
         return (
             f"About {counted(self.n, 'label')} (95 %: {low} to {high}) are needed to see {self.size} with a chance of "
-            f"{percent(self.power)}, in a test at {percent(self.test.level)}."
+            f"{percent(self.power)}, in a test at {percent(self.test.level)}, if {assumed(self.model)}."
         )
 
     def _values(self) -> dict[str, Any]:
@@ -417,11 +417,14 @@ class MinimumDetectable(Plan):
 
     @property
     def verdict(self) -> str:
-        """One sentence: the size of the effect."""
+        """One sentence: the size of the effect, which is often the error itself."""
         low, high = self.interval
+        itself = self.true_error is not None and isclose(self.effect, self.true_error, rel_tol=1e-6)
+        what, more = ("a calibration error", "") if itself else ("an effect", f"; {self.size}")
         return (
-            f"With {counted(self.n, 'label')} an effect of {self.effect:.3g} (95 %: {low:.3g} to {high:.3g}), that is "
-            f"{self.size}, is seen with a chance of {percent(self.power)}, in a test at {percent(self.test.level)}."
+            f"With {counted(self.n, 'label')} {what} of {self.effect:.3g} (95 %: {low:.3g} to {high:.3g}{more}) is "
+            f"seen with a chance of {percent(self.power)}, in a test at {percent(self.test.level)}, if "
+            f"{assumed(self.model)}."
         )
 
     def _values(self) -> dict[str, Any]:

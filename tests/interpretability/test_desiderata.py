@@ -62,7 +62,9 @@ def test_sentences_of_a_world_by_hand():
     assert "from 0.65 on is wrong in 46 % of all cases; no rule is wrong in less than 40 %" in said["accuracy"]
     # Of ordered pairs, .2 (.3 * .1 + .2 * .1): the last row is ranked above two that have a larger chance.
     assert said["monotonicity"] == "10 % of all pairs are ranked against their chances."
-    assert said["few cells"].startswith("The probabilistic count is 2.632: two cases share a prediction as often as with 2.632 cells")
+    assert said["few cells"].startswith(
+        "The probabilistic count is 2.632: two cases share a prediction as often as with 2.632 cells"
+    )
 
 
 def test_few_distinct_predictions_are_the_cells():

@@ -8,7 +8,7 @@ from scipy.special import ndtr, ndtri
 
 import calibstat as cs
 from calibstat import generators as g
-from calibstat.planning.families import ErrorFamily
+from calibstat.planning.families import ErrorFamily, assumed
 from calibstat.planning.planning import minimum_detectable, required_n
 from calibstat.planning.search import Search, probit_line
 from validity.normal_test import known_power, mean_z
@@ -88,7 +88,8 @@ def test_a_plan_of_an_estimator_prints_itself():
     plan = required_n(g.BetaPredictions(1, 1, g.Slope(0.4)), cs.ECE(cs.EqualMass(5)), n_runs=100, rng=0)
     assert plan.verdict == (
         f"About {plan.n} labels (95 %: {plan.interval[0]} to {plan.interval[1]}) are needed to see a calibration "
-        f"error of {plan.true_error:.4g} with a chance of 80 %, in a test at 5 %."
+        f"error of {plan.true_error:.4g} with a chance of 80 %, in a test at 5 %, if uniform predictions are "
+        "over-confident."
     )
     assert "(unbinned ECE, total variation, through Canonical())" in plan.to_text(200, verbose=True)
     assert "calibration_test of ECE(binning=EqualMass(n_bins=5)) at level 0.05" in plan.to_text(200, verbose=True)
@@ -103,7 +104,8 @@ def test_a_smallest_effect_prints_itself():
     low, high = found.interval
     assert low < found.effect < high
     assert float(found.model.truth(cs.ECE())) == pytest.approx(found.effect, abs=1e-6)
-    assert found.verdict.startswith("With 400 labels an effect of 0.0")
+    assert found.verdict.startswith("With 400 labels a calibration error of 0.0")
+    assert found.verdict.count("calibration error") == 1
 
 
 def test_a_power_out_of_reach_is_an_error():
@@ -175,6 +177,19 @@ def test_the_end_of_a_family_is_not_an_answer_where_the_power_is_not_reached(mos
 
 
 EFFECT = []
+
+
+def test_a_plan_says_of_which_predictions_it_is():
+    rare = np.full(50, 0.004)
+    assert assumed(ErrorFamily(rare)(0.002)) == (
+        "predictions as in the 50 given rows are over-confident (0.4 % predicted, 0.6 % happens)"
+    )
+    assert assumed(ErrorFamily(direction="underconfident")(0.02)) == "uniform predictions are under-confident"
+    assert assumed(ErrorFamily(direction="too high")(0.05)).startswith("uniform predictions are too high (50 % pred")
+    three = ErrorFamily(np.random.default_rng(0).dirichlet([1, 1, 1], 20), measure=cs.TopLabel() | cs.ECE())
+    assert assumed(three(0.02)) == "predictions as in the 20 given rows are over-confident"
+    assert assumed(g.BetaPredictions(2, 3, g.Cubic(0.5))).startswith("Beta(2, 3) predictions are wrong as in the given")
+    assert assumed(g.FinitePredictions([0.2], [0.3])) == "predictions are as in the given world"
 
 
 def test_the_true_error_is_a_number_beside_what_it_is():
