@@ -1,29 +1,33 @@
 """List every estimator with the lens that it needs.
 
-Each estimator has one line: its name, what it needs, and what it measures.
+Each has its name and what it measures, below what it needs.
 """
 
 from __future__ import annotations
 
 import argparse
 import inspect
+import re
 from typing import Any
 
 import calibstat as cs
+from calibstat._screen import WIDTH, hang, terminal_width
+from calibstat._text import counted
 from calibstat.cli import options
 from calibstat.cli.text import show
 
 ANY, SIMPLEX, TWO, VARIABLE = "any", "any, or cells", "two outcomes", "a variable"
 _MEANING = {
-    ANY: "any number of outcomes: every lens, or none",
+    ANY: "each takes any number of outcomes, with every lens, or none",
     SIMPLEX: "two outcomes with its default cells; more with cells of the simplex, for example VarianceTree(100)",
     TWO: "two classes, or a lens that leaves two outcomes: TopLabel(), ClassWise(label)",
     VARIABLE: "a variable of the sample; the lens in front says which outcome is looked at",
 }
-_HEADER = "Every estimator, and what it needs. A lens stands in front: TopLabel() | ECE()."
+_HEADER = "{}, by what they need. A lens stands in front: TopLabel() | ECE()."
 _COMMAND_LINE = (
     "--estimator takes each by its name, with default parameters, or as an expression; only as expressions: "
 )
+_FORMULA = re.compile(r",? :math:`[^`]*`")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,18 +38,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the list."""
     records = [record(name) for name in names()]
-    width = max(len(each["name"]) for each in records) + 2
+    indent = max(len(each["name"]) for each in records) + 2
+    width = min(terminal_width(), WIDTH)
     expressions = ", ".join(each["name"] for each in records if not each["command_line"])
-    lines = [
-        _HEADER,
-        "",
-        *(f"{each['name']:<{width}}{each['needs']:<15}{each['summary']}" for each in records),
-        "",
-        *(f"{needs + ':':<15}{meaning}" for needs, meaning in _MEANING.items()),
-        "",
-        _COMMAND_LINE + expressions,
-    ]
-    show(arguments.format, records, "\n".join(lines))
+    parts = [hang("", _HEADER.format(counted(len(records), "estimator")), 0, width)]
+    for need, meaning in _MEANING.items():
+        own = [each for each in records if each["needs"] == need]
+        lines = [line for each in own for line in hang(each["name"], each["summary"], indent, width)]
+        parts.append([*hang("", f"{need}: {meaning}", 0, width), *lines])
+    parts.append(hang("", _COMMAND_LINE + expressions, 0, width))
+    show(arguments.format, records, "\n\n".join("\n".join(part) for part in parts))
 
 
 def record(name: str) -> dict[str, Any]:
@@ -56,7 +58,7 @@ def record(name: str) -> dict[str, Any]:
         "name": name,
         "parameters": str(inspect.signature(public).replace(return_annotation=inspect.Signature.empty)),
         "needs": needs(name),
-        "summary": " ".join(text.partition("\n\n")[0].split()),
+        "summary": _FORMULA.sub("", " ".join(text.partition("\n\n")[0].split())).replace("`", ""),
         "command_line": has_short_name(name),
     }
 

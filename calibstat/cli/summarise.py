@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import calibstat as cs
-from calibstat._screen import layout, terminal_width
+from calibstat._screen import WIDTH, hang, layout, terminal_width
+from calibstat._text import counted, percent
 from calibstat.cli.options import add
-from calibstat.cli.text import ProgressBar, notice, say, show
+from calibstat.cli.text import ProgressBar, notice, show
 from calibstat.inference.results import plain
 
 _MEASURES = ("mean", "bias", "variance", "mse", "coverage", "rejection", "size", "power")
@@ -27,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=("table", "json", "csv"), default="table", help="how to print it (default: table)"
     )
+    parser.add_argument("--verbose", action="store_true", help="also show what each name stands for")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -35,15 +38,16 @@ def run(arguments: argparse.Namespace) -> None:
 
     with ProgressBar("summarising"):
         found = cs.summarise(read(Path(arguments.store)), arguments.level)
-    show_summary(found, arguments.format)
+    show_summary(found, arguments.format, verbose=arguments.verbose)
 
 
-def show_summary(summary: Any, form: str) -> None:
+def show_summary(summary: Any, form: str, *, verbose: bool = False) -> None:
     """Print a summary, and say on standard error what is missing in it."""
     rows = records(summary)
-    if form == "table":
-        _tables(rows)
-    show(form, rows, "\n".join(_legend(summary)), rows)
+    width = min(terminal_width(), WIDTH)
+    legend = [line for text in _legend(summary, verbose) for line in hang("", text, 0, width)]
+    answer = hang("", _answer(summary, rows), 0, width)
+    show(form, rows, "\n\n".join("\n".join(part) for part in (answer, *_tables(rows), legend)), rows)
     told = summary.attrs
     if told.get("n_failed"):
         notice(f"{told['n_failed']} of {told['n_blocks']} blocks failed: {told['errors']}")
@@ -63,8 +67,32 @@ def records(summary: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _tables(rows: list[dict[str, Any]]) -> None:
-    """Print a table of estimators and one of tests, with the measures that some row has."""
+def _answer(summary: Any, rows: list[dict[str, Any]]) -> str:
+    """Say how large the largest bias is, how often intervals cover, and how often tests reject."""
+    shares = {
+        "coverage": "intervals cover the true value in",
+        "size": f"at {percent(summary.attrs['level'])} tests reject a true null in",
+        "power": f"at {percent(summary.attrs['level'])} tests reject a false null in",
+    }
+    said = []
+    biased = [row for row in rows if row.get("bias") is not None]
+    if biased:
+        most = max(biased, key=lambda row: abs(row["bias"]))
+        several = len({row["n_bins"] for row in biased}) > 1
+        cells = f", {counted(most['n_bins'], 'cell')}" if several else ""
+        of = f"{most['estimator']} of {most['model']}, n = {most['n']}{cells}"
+        said.append(f"the largest bias is {most['bias']:.4g} ({of})")
+    for key, words in shares.items():
+        values = [row[key] for row in rows if row.get(key) is not None]
+        if values:
+            ends = dict.fromkeys(percent(float(f"{end(values):.3g}")) for end in (min, max))
+            said.append(f"{words} {' to '.join(ends)} of the samples")
+    text = "; ".join(said) or "no true value is known, so that there are means and variances alone"
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _tables(rows: list[dict[str, Any]]) -> Iterator[list[str]]:
+    """Lay out a table of estimators and one of tests, with the measures that some row has."""
     for kind in ("estimator", "test"):
         own = [row for row in rows if kind in row]
         if not own:
@@ -73,13 +101,13 @@ def _tables(rows: list[dict[str, Any]]) -> None:
         measures = [key for key in ("truth", "limit", *_MEASURES) if any(row.get(key) is not None for row in own)]
         lines = [[*keys, *measures]]
         lines += [[*(str(row[key]) for key in keys), *(_cell(row, key) for key in measures)] for row in own]
-        say("\n".join([*layout(lines, (), terminal_width()), ""]))
+        yield layout(lines, (), terminal_width())
 
 
-def _legend(summary: Any) -> list[str]:
-    """Say what the names and the columns mean."""
+def _legend(summary: Any, verbose: bool) -> list[str]:
+    """Say what the columns mean and, if that is asked for, what each name stands for."""
     design = json.loads(summary.attrs.get("design", "{}"))
-    lines = [*_stand_for(summary, "estimator", design), *_stand_for(summary, "test", design)]
+    lines = [*_stand_for(summary, "estimator", design), *_stand_for(summary, "test", design)] if verbose else []
     if lines:
         lines.append(
             "An estimator without a lens in front (such as TopLabel() | ...) looks at the whole prediction (canonical)."
@@ -90,7 +118,8 @@ def _legend(summary: Any) -> list[str]:
             "fixed cells (binned)."
         )
         lines.append("mean: of the estimates, binned where the estimator has cells; bias: mean - truth.")
-    return [*lines, "In brackets: Monte Carlo standard errors."]
+    more = [] if verbose else ["What each name stands for: --verbose"]
+    return [*lines, "In brackets: Monte Carlo standard errors.", *more]
 
 
 def _stand_for(summary: Any, kind: str, design: dict[str, Any]) -> list[str]:

@@ -28,7 +28,7 @@ def test_every_public_estimator_is_listed():
 def test_what_it_needs_is_found_out(name):
     found = record(name)
     assert found["needs"] in (ANY, SIMPLEX, TWO, VARIABLE)
-    assert found["summary"].endswith((".", ")", "`"))
+    assert found["summary"].endswith((".", ")"))
     assert "\n" not in found["summary"]
 
 
@@ -46,10 +46,19 @@ def test_needs(name, expected):
     assert needs(name) == expected
 
 
-def test_text_has_one_line_each(capsys):
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_each_is_listed_once_below_what_it_needs(capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
     assert main(["estimators"]) == 0
-    listed = capsys.readouterr().out.partition("\n\n")[2].partition("\n\n")[0].splitlines()
-    assert [line.split()[0] for line in listed] == names()
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= min(columns, 100)
+    assert out.startswith(f"{len(names())} estimators, by what they need.")
+    assert "`" not in out
+    listed = {}
+    for part in out.split("\n\n")[1:-1]:
+        need = part.partition(":")[0]
+        listed |= {line.split()[0]: need for line in part.splitlines() if line.split()[0] in names()}
+    assert listed == {name: needs(name) for name in names()}
 
 
 def test_json(capsys):
@@ -66,7 +75,7 @@ def test_other_formats_are_refused(capsys):
 
 def test_text_names_those_that_the_command_line_does_not_take(capsys):
     main(["estimators"])
-    last = capsys.readouterr().out.splitlines()[-1]
+    last = capsys.readouterr().out.split("\n\n")[-1]
     missing = {word.strip(",") for word in last.split()} & set(names())
     assert missing == set(names()) - set(short_names())
     assert {"Generic", "Within", "VCE"} <= missing

@@ -13,7 +13,8 @@ from suites import slow
 def test_the_first_line_is_the_answer(run):
     code, out, err = run("plan", "--ece", "0.1", "--runs", "80")
     assert (code, err) == (0, "")
-    answer = "are needed to see a calibration error of 0.1 with a chance of 80 %, in a test at 5 %, if uniform predictions are over-confident."
+    answer = "are needed to see a calibration error of 0.1 with a chance of 80 %, in a test at 5 %, "
+    answer += "if uniform predictions are over-confident."
     screen = rf"About (\d+) labels \(95 %: (\d+) to (\d+)\) {answer} How this was computed: --verbose"
     numbers = re.fullmatch(screen, " ".join(out.split()))
     n, low, high = map(int, numbers.groups())

@@ -98,7 +98,13 @@ def test_sweep_then_summarise(study, capsys):
     assert len(rows) == len(records)
     assert float(rows[0]["mean"]) == first["mean"]
     _, out, err = call(capsys, "summarise", "study.zarr")
-    assert out.splitlines()[0].split()[:4] == ["model", "estimator", "n", "n_bins"]
+    answer, table, *_ = out.split("\n\n")
+    worst = max((row for row in records if row.get("bias") is not None), key=lambda row: abs(row["bias"]))
+    place = f"({worst['estimator']} of {worst['model']}, n = 50, {worst['n_bins']} cells)"
+    answer = " ".join(answer.split())
+    assert answer.startswith(f"The largest bias is {worst['bias']:.4g} {place}; ")
+    assert "at 5 % tests reject a true null in " in answer
+    assert table.splitlines()[0].split()[:4] == ["model", "estimator", "n", "n_bins"]
     assert err == ""
 
 
@@ -186,10 +192,14 @@ def test_summarise_wants_a_sweep(tmp_path, capsys):
 
 @pytest.mark.usefixtures("stored")
 def test_the_table_says_what_its_names_and_columns_are(capsys):
-    out = call(capsys, "summarise", "study.zarr")[1]
-    assert out.splitlines()[0].split()[4:7] == ["truth", "limit", "mean"]
+    first = call(capsys, "summarise", "study.zarr")[1]
+    assert max(map(len, first.splitlines())) <= 100
+    assert first.split("\n\n")[1].splitlines()[0].split()[4:7] == ["truth", "limit", "mean"]
+    assert "truth: the true value of the estimand, not binned" in first
+    assert "EqualMass" not in first
+    out = " ".join(call(capsys, "summarise", "study.zarr", "--verbose")[1].split())
     assert "estimator ECE: ECE(binning=EqualMass(n_bins=2)) at n_bins = 2" in out
-    assert f"estimator top: {cs.TopLabel() | cs.ECE(cs.EqualWidth(4))!r}\n" in out
+    assert f"estimator top: {cs.TopLabel() | cs.ECE(cs.EqualWidth(4))!r} " in out
     assert "test ECE: ECE(binning=EqualMass(n_bins=2)) tested by Consistency(n_resamples=19" in out
     assert "looks at the whole prediction (canonical)" in out
     assert "truth: the true value of the estimand, not binned" in out
