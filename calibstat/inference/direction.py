@@ -51,9 +51,14 @@ class Direction(NamedTuple):
         """Return plain values by name."""
         return {**dict(zip(self._fields[:3], self, strict=False)), "observed_to_expected": self.ratio}
 
+    def named(self) -> list[tuple[str, float]]:
+        """Return the numbers that are defined, with their names in words."""
+        names = ("predicted", "happened", "O/E", "slope")
+        numbers = (self.predicted, self.happened, self.ratio, self.slope)
+        return [(name, each) for name, each in zip(names, numbers, strict=True) if isfinite(each)]
+
     def __str__(self) -> str:
-        numbers = [("O/E", self.ratio), ("slope", self.slope)]
-        beside = ", ".join(f"{name} {value:.3g}" for name, value in numbers if isfinite(value))
+        beside = ", ".join(f"{name} {value:.3g}" for name, value in self.named()[2:])
         return f"{self.predicted:.3g} predicted, {self.happened:.3g} happened" + (f" ({beside})" if beside else "")
 
 

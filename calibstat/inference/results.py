@@ -175,18 +175,18 @@ class Result(ABC):
     def to_latex(self) -> str:
         r"""Return the printed table as LaTeX, with the verdict as caption; it needs ``\usepackage{booktabs}``.
 
-        A result that prints no table gives its lines of names and texts. Names from data are escaped.
+        A result that prints no table gives the names and texts of its numbers. Names from data are escaped.
         """
         cells = self._table()
         if not cells:
-            return latex.table(self._below(cells), r"lp{0.75\linewidth}", self.verdict, heading=False)
+            return latex.table(self._numbers(), r"lp{0.75\linewidth}", self.verdict, heading=False)
         used = filled(cells)
         columns = "".join("l" if k in self._text_columns else "r" for k in used)
         return latex.table([[row[k] for k in used] for row in cells], columns, self.verdict, heading=True)
 
-    def _below(self, cells: Sequence[Sequence[str]]) -> Sequence[tuple[str, str]]:
-        """Return the lines below the table; of a result that has none and no table either, its values."""
-        return self._details() or ([] if cells else [(name, str(value)) for name, value in self.to_dict().items()])
+    def _numbers(self) -> Sequence[tuple[str, str]]:
+        """Return names and texts of the numbers of a result that prints no table."""
+        return self._details() or [(name, str(value)) for name, value in self.to_dict().items()]
 
 
 def less_pressing_last(notes: Iterable[str]) -> list[str]:
@@ -384,6 +384,10 @@ class CalibrationTest(Result):
             | {"panel": None if self.panel is None else dict(zip(self.panel.names, self.panel.pvalues, strict=True))}
         )
 
+    def _numbers(self) -> Sequence[tuple[str, str]]:
+        value, mean = number(self.statistic, self.null_mean), number(self.null_mean, self.statistic)
+        return self.question.numbers(value, mean, ("p", pvalue_cell(self.pvalue, self.level)))
+
     def _of_cells(self) -> dict[str, Any]:
         """Return how many cells the p-value compares, and the value of the data there; None if nothing was pooled."""
         found = self.null_distribution.pooled
@@ -521,6 +525,14 @@ class Estimate(Result):
         level = percent(getattr(self.question.estimator.core, "confidence_level", self.confidence_level))
         return [["", "value", f"{level} interval"], *map(list, beside)] if beside else []
 
+    def _numbers(self) -> Sequence[tuple[str, str]]:
+        if self.headline is None or self.headline_null_mean is None:
+            return self._details()
+        both, interval = (self.headline, self.headline_null_mean), self.confidence_interval
+        ends = "none" if interval is None else ends_text(interval)
+        level = f"{percent(self.confidence_level)} interval"
+        return self.question.numbers(number(*both), number(*reversed(both)), (level, ends))
+
     def _notes(self) -> Sequence[str]:
         return self.notes
 
@@ -641,6 +653,12 @@ class Inquiry:
         """Write a value after the name of its quantity: "Area between curves (binned): 0.02"."""
         quantity = self.estimator.quantity.replace("(total variation, ", "(")
         return f"{quantity[:1].upper()}{quantity[1:]}: {size}"
+
+    def numbers(self, value: str, noise: str, *more: tuple[str, str]) -> list[tuple[str, str]]:
+        """Return the names and texts of the numbers that results of one value have."""
+        quantity, _, size = self.size_in_words(value).rpartition(": ")
+        which = [] if self.direction is None else [(name, f"{each:.3g}") for name, each in self.direction.named()]
+        return [(quantity, size), ("Noise alone", noise), *more, ("n", str(self.n)), *which]
 
     def details(self) -> list[tuple[str, str]]:
         """Return the names and texts that say what was asked, and of which rows."""

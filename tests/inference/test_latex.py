@@ -72,8 +72,10 @@ def test_a_table_shows_what_is_printed():
             assert unescaped(cell).strip() in printed
 
 
-def test_a_result_without_a_table_gives_its_lines():
+def test_a_result_without_a_table_gives_its_numbers():
     text = one().to_latex()
     assert r"\begin{tabular}{lp{0.75\linewidth}}" in text
     assert r"\midrule" not in text
-    assert "estimator & " in text
+    assert "Noise alone & " in text
+    assert "n & 120 " in text
+    assert "ECE(" not in text
