@@ -17,10 +17,11 @@ import argparse
 from dataclasses import replace
 
 import calibstat as cs
+from calibstat._screen import Screen
 from calibstat.cli import options
 from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import Measure, one_question, read_sample
-from calibstat.cli.text import ProgressBar, plain_warnings
+from calibstat.cli.text import VERBOSE, ProgressBar, plain_warnings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,5 +46,16 @@ def run(arguments: argparse.Namespace) -> None:
                 n_resamples=arguments.n_resamples,
                 rng=arguments.seed,
             )
-    screens = [replace(found, groups=None), *([] if found.groups is None else [found.groups])]
-    show_and_draw(arguments, found.to_dict(), screens, found.plot)
+    show_and_draw(arguments, found.to_dict(), _screens(found), found.plot)
+
+
+def _screens(found: cs.ClinicalSummary) -> list[Screen]:
+    """Return the summary and the groups as one page: both answers first, then both tables, then the notes of both."""
+    whole = replace(found, groups=None).screen(VERBOSE)
+    if found.groups is None:
+        return [whole]
+    groups = found.groups.screen(VERBOSE)
+    return [
+        replace(whole, answer=f"{whole.answer} {groups.answer}", notes=(), details=(), spare=()),
+        replace(groups, answer="", notes=[*groups.notes, *whole.notes], details=whole.details),
+    ]

@@ -65,15 +65,21 @@ def test_the_screen(run, sixty, monkeypatch, columns):
     assert (code, out, err) == (0, SCREENS[columns], "")
 
 
-def test_groups_come_below_the_summary(run, tmp_path):
+def test_groups_are_in_the_answer_and_have_a_table_below(run, tmp_path):
     path = tmp_path / "sixty.csv"
     rows = zip(*(each.tolist() for each in sixty_rows()), "fm" * 30, strict=True)
     path.write_text("died,risk,sex\n" + "".join(f"{y},{p!r},{sex}\n" for y, p, sex in rows))
     asked = ("clinical", path, "--label", "died", "--probs", "risk", "--n-resamples", "39", "--by", "sex")
     out = run(*asked)[1]
-    assert "groups" not in out.partition("\n\nIn 2 groups")[0]
-    assert "\n\nIn 2 groups, not adjusted for their number, O/E goes from 0.721 (sex m)" in out
-    assert "\nsex f    30      13  0.88  0.64 to 1.21" in out
+    answer, table, groups, notes, footer = out.split("\n\n")
+    assert "In 2 groups, not adjusted for their number, O/E goes from 0.721 (sex m)" in " ".join(answer.split())
+    assert table.startswith("measure ")
+    assert "\nsex f    30      13  0.88  0.64 to 1.21" in groups
+    assert [line.split()[1] for line in notes.splitlines() if line.startswith("note")] == ["each", "few"]
+    assert footer == "1 more note and how this was computed: --verbose\n"
+    everything = run(*asked, "--verbose")[1]
+    assert "\ndata " in everything.split("\n\n")[-1]
+    assert "--verbose" not in everything
     assert [each["n"] for each in json.loads(run(*asked, "--format", "json")[1])["groups"]] == [30, 30]
 
 
