@@ -557,12 +557,18 @@ class Estimate(Result):
         return [
             (
                 name.replace("_", " "),
-                number(value) if isfinite(value) else "not defined" if value != value else f"{value:g}",
+                _value_beside(name, value),
                 ends_text(ends[name]) if all(map(isfinite, ends[name])) else "",
             )
             for name, value in found.items()
             if isinstance(value, (int, float)) and value != self.headline and not name.endswith("_error")
         ]
+
+
+def _value_beside(name: str, value: float) -> str:
+    if not isfinite(value):
+        return "not defined" if value != value else f"{value:g}"
+    return pvalue_cell(value) if name.endswith("pvalue") else number(value)
 
 
 def _names_numbers(shown: Any) -> bool:

@@ -190,3 +190,11 @@ def test_numbers_of_a_record_are_rows_below_the_headline(run, folder):
         "  slope                    1.106               -0.3267 to 2.538",
         "  likelihood ratio        0.6226",
     ]
+
+
+def test_a_tiny_p_value_of_a_record_is_a_bound(run, folder):
+    rows = [f"{int(k % 10 == 0)},{0.3 + 0.4 * (k % 7) / 6}" for k in range(2000)]
+    (folder / "far.csv").write_text("y,p\n" + "\n".join(rows) + "\n")
+    options = ("--label", "y", "--probs", "p", "--estimator", "CalibrationBelt", "--n-resamples", "9")
+    out = run("estimate", folder / "far.csv", *options)[1]
+    assert any(line.split() == ["asymptotic", "pvalue", "<", "1e-12"] for line in out.splitlines())
