@@ -135,6 +135,7 @@ _IN_WORDS = {
 
 def in_options(text: str) -> str:
     """Name options instead of arguments in a message, and say in words what it says in Python."""
+    text = text.removeprefix("y_prob: ")
     for python, words in _IN_WORDS.items():
         text = text.replace(python, words)
     labels = re.search(r"labels=\[([^\]]*)\]", text)

@@ -175,7 +175,7 @@ def _found(truth: Array, rows: Floats, columns: list[str] | None, bad_rows: str)
     if not sound.any():
         raise ValueError("no row has a label yet: name the classes, for example by --labels 0,1")
     try:
-        found = examine(truth[sound], rows[sound], columns=columns)
+        found = examine(truth[sound], rows[sound], columns=columns, ask=True)
         warn_of_order(found)
         return list(found.classes)
     except ValueError as error:

@@ -485,7 +485,7 @@ def examined(arguments: argparse.Namespace, found: dict[str, Any]) -> cs.Sample:
         asked = {"labels": labels, "nan_policy": arguments.nan_policy}
         with named_options(_names_of_columns(arguments, found)):
             return cs.Sample._examined(
-                **found, **asked, prevalence=prevalence[0] if len(prevalence) == 1 else prevalence or None
+                **found, **asked, ask=True, prevalence=prevalence[0] if len(prevalence) == 1 else prevalence or None
             )
     for option, value in (("--labels", arguments.labels), ("--prevalence", prevalence)):
         if value:
@@ -541,5 +541,6 @@ def read_models(arguments: argparse.Namespace, variables: Sequence[str]) -> dict
             models[name] = read_sample(one, variables)
         except ValueError as error:
             # Otherwise the models would not have the same rows.
-            raise ValueError(str(error).replace(_OMIT, "or leave these rows out of the file")) from error
+            said = str(error).replace(_OMIT, "or leave these rows out of the file")
+            raise ValueError(said.replace("--probs ", f"--model {name} ")) from error
     return models

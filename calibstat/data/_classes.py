@@ -16,6 +16,9 @@ from calibstat.data.arrays import Array, Floats, Ints, two_columns
 from calibstat.data.columns import Column, as_text, shortened
 from calibstat.data.parameters import numbers
 
+# How the class of each column was found, where nothing tells it.
+SORTED = "sorted labels"
+
 
 def classes_of_columns(
     found: Labels,
@@ -24,19 +27,27 @@ def classes_of_columns(
     vector: bool = False,
     labels: Sequence[Hashable] | None = None,
     columns: Sequence[str] | None = None,
+    ask: bool = False,
 ) -> tuple[Classes, str]:
     """Return the class of each column of probabilities, and a sentence that says how it was found.
 
     The first rule that applies decides: `labels`, as the user gives them; the names of the `columns` (of the one
     column, if there is a single `vector` with P(the last class)); integers or booleans as column numbers; the sorted
-    labels, if as many occur as there are columns. If none applies, a ValueError proposes `labels`.
+    labels, if as many occur as there are columns (with `ask`, not where several columns have names, which then spell no
+    labels). If none applies, a ValueError proposes `labels`.
     """
-    classes, reason = _by_rule(found, n_classes, vector, labels, columns)
+    classes, reason = _by_rule(found, n_classes, vector, labels, columns, ask=ask and not vector)
     return classes, _sentence(classes, reason, vector, columns)
 
 
 def _by_rule(
-    found: Labels, n_classes: int, vector: bool, labels: Sequence[Hashable] | None, columns: Sequence[str] | None
+    found: Labels,
+    n_classes: int,
+    vector: bool,
+    labels: Sequence[Hashable] | None,
+    columns: Sequence[str] | None,
+    *,
+    ask: bool,
 ) -> tuple[Classes, str]:
     if labels is not None:
         return _as_told(found, n_classes, labels), "labels="
@@ -50,7 +61,8 @@ def _by_rule(
     if len(found.distinct) == n_classes:
         if columns is not None:
             refuse_contradiction(found.distinct, [as_text(name) for name in columns])
-        return found.distinct, "sorted labels"
+        if columns is None or not ask:
+            return found.distinct, SORTED
     raise ValueError(_undecided(found, n_classes, vector, columns))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._text import counted
-from calibstat.data._classes import as_labels, as_sampled, better_order, classes_of_columns
+from calibstat.data._classes import SORTED, as_labels, as_sampled, better_order, classes_of_columns
 from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Bools, Floats, Ints, Top, Variable, top_of, two_columns
 from calibstat.data.columns import Column, absent, as_array, column, names_of, occurring, refuse_lazy, shortened
 from calibstat.data.parameters import warn
@@ -30,6 +30,7 @@ class Examined:
     weights: Floats | None  # None if not given or all equal
     variables: dict[str, Variable]
     source: str  # one line: which class each column was taken for
+    guessed: bool  # whether columns have names, which spell no labels, so that these were sorted
     top: Top | None = None  # of the rows, if it was found on the way
 
     @property
@@ -48,11 +49,13 @@ def examine(
     nan_policy: str = "raise",
     prevalence: Any = None,
     columns: Sequence[str] | None = None,
+    ask: bool = False,
 ) -> Examined:
     """Check the arguments of a sample and copy them.
 
     The arguments are those of `Sample`; `columns` are the names of the columns of `y_prob`, where the caller knows
-    them. An error says what was found, what was expected and what to do.
+    them. With `ask`, names of several columns that spell no labels are an error. An error says what was found, what was
+    expected and what to do.
     """
     raw, omitted = without_missing(gather(y_true, y_prob, variables, sample_weight), nan_policy)
     rows, top, vector = raw.copied.rows, raw.copied.top, raw.rows.ndim == 1
@@ -61,12 +64,13 @@ def examine(
 
     def classified() -> tuple[tuple[Hashable, ...], str, Ints]:
         found = as_labels(raw.truth)
-        classes, source = classes_of_columns(found, n_classes, vector=vector, labels=labels, columns=names)
+        classes, source = classes_of_columns(found, n_classes, vector=vector, labels=labels, columns=names, ask=ask)
         return classes, source, found.columns(classes)
 
     _, (classes, source, outcomes), weights = all_of(
         lambda: _check_rows(raw, names), classified, lambda: _weights(raw.weights)
     )
+    guessed = names is not None and not vector and source.endswith(f"({SORTED})")
     if prevalence is not None:
         rows, moved = as_sampled(two_columns(rows), outcomes, weights, classes, prevalence)
         source, top = source + moved, None
@@ -77,6 +81,7 @@ def examine(
         weights,
         {name: as_variable(each) for name, each in raw.variables.items()},
         source + omitted,
+        guessed,
         top,
     )
 
@@ -105,9 +110,15 @@ def _check_rows(raw: Arguments, names: Sequence[str] | None) -> None:
 
 
 def warn_of_order(found: Examined) -> None:
-    """Warn where the columns fit far better if they are taken for the classes in another order."""
+    """Warn where another order of the classes fits far better, or where names of columns should have told the order."""
     better = better_order(found.rows, found.outcomes, len(found.classes))
     if better is None:
+        if found.guessed:
+            warn(
+                f"{found.source.partition(';')[0]}: their names spell no labels; if that order is right, pass "
+                f"labels={list(found.classes)}",
+                UserWarning,
+            )
         return
     order, before, after = better
     meant = [found.classes[place] for place in order]

@@ -304,11 +304,33 @@ def test_errors_name_columns_and_rows_of_the_file_and_tell_all_that_is_wrong(run
 
 
 def test_columns_in_the_wrong_order_are_one_plain_line(run, file):
-    path = file("y,a,b,o\n" + "".join(f"no,0.1,0.9,{2 * k}\nyes,0.8,0.2,{2 * k + 1}\n" for k in range(40)))
+    path = file("y,a,b,o\n" + "".join(f"0,0.1,0.9,{2 * k}\n1,0.8,0.2,{2 * k + 1}\n" for k in range(40)))
     said = (
-        "calibstat: warning: y_prob: 2 columns a, b taken for classes no, yes (sorted labels), but the order yes, no "
-        "fits far better (Brier score 0.025 instead of 0.725); if that is meant, pass --labels yes,no\n"
+        "calibstat: warning: 2 columns a, b taken for classes 0, 1 by position, but the order 1, 0 fits far better "
+        "(Brier score 0.025 instead of 0.725); if that is meant, pass --labels 1,0\n"
     )
     for command, *more in (["clinical"], ["monitor", "--order", "o"]):
         assert said in run(command, path, "--label", "y", "--probs", "a,b", *more)[2]
-    assert run("clinical", path, "--label", "y", "--probs", "a,b", "--labels", "yes,no")[2] == ""
+    assert run("clinical", path, "--label", "y", "--probs", "a,b", "--labels", "1,0")[2] == ""
+
+
+@pytest.mark.parametrize(
+    ("labels", "columns"), [("healthy,ill", "a,b"), ("healthy,ill", "p_first,p_second"), ("cat,dog,emu", "c1,c2,c3")]
+)
+def test_names_that_spell_no_labels_are_asked_about(run, file, labels, columns):
+    names, count = labels.split(","), columns.count(",") + 1
+    rows = [f"{names[k % count]},{','.join([repr(1 / count)] * count)},{k}" for k in range(60)]
+    path = file("\n".join([f"y,{columns},t", *rows]))
+    of = (path, "--label", "y")
+    shown = columns.replace(",", ", ")
+    told = (
+        f"has {count} columns ({shown}), but which class each belongs to is not clear: column 'y' holds {count} labels"
+    )
+    for command, *more in (["test"], ["monitor", "--order", "t"]):
+        found = one_error(run(command, *of, "--probs", columns, *more))
+        assert found.endswith(f"pass the class of each column in order, for example --labels {labels}\n")
+    assert f"--probs {told}" in one_error(run("test", *of, "--probs", columns))
+    assert f"--model one {told}" in one_error(
+        run("compare", *of, "--model", f"one={columns}", "--model", f"two={columns}")
+    )
+    assert run("test", *of, "--probs", columns, "--labels", labels, "--bins", "2", "--n-resamples", "99")[0] == 0

@@ -265,3 +265,12 @@ def test_weights_that_are_like_labels_by_accident_are_not_refused():
     y = np.arange(500) % 2
     almost = Sample(y, np.full(500, 0.5), sample_weight=np.where((y == 1) ^ (np.arange(500) == 7), 2.0, 1.0))
     cs.calibration_test(almost, cs.Kuiper(), rng=0)
+
+
+def test_names_of_columns_that_spell_no_labels_are_told():
+    frame = {"y": ["ill", "healthy"], "a": [0.3, 0.6], "b": [0.7, 0.4]}
+    asked = {"y_true": "y", "y_prob": ["a", "b"]}
+    with pytest.warns(UserWarning, match=r"2 columns a, b .*spell no labels.*pass labels=\['healthy', 'ill'\]"):
+        assert cs.Sample.from_frame(frame, **asked).labels == ("healthy", "ill")
+    for quiet in ({"labels": ["ill", "healthy"]}, {"y_prob": "b"}):
+        assert len(cs.Sample.from_frame(frame, **asked | quiet)) == 2  # a warning is an error
