@@ -302,9 +302,13 @@ class GroupFinding:
         """What was predicted and what happened, in words; "" for more than two outcomes."""
         return "" if np.isnan(self.mean_outcome) else means_text(self.mean_prediction, self.mean_outcome)
 
+    def beyond_noise(self) -> float:
+        """Return the error beyond what noise gives."""
+        return max(self.statistic - self.null_mean, 0.0)
+
     def burden(self) -> float:
         """Return the error beyond what noise gives, times rows: how much it matters."""
-        return self.n * max(self.statistic - self.null_mean, 0.0)
+        return self.n * self.beyond_noise()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name; what is not known is None."""
@@ -384,11 +388,20 @@ class SubgroupAudit(Findings[GroupFinding]):
         """Say in how many groups there is evidence, and where the error matters most; or that there is none."""
         m, rejected, first = len(self.groups), self.rejected, self.largest
         if first is not None:
-            found = f"{self.what} is off in {len(rejected)} of {m} groups at {percent(self.level)}"
-            p = f"adjusted p {small_pvalue(first.pvalue_adjusted, level=self.level)}"
-            means = ", ".join(filter(None, [first.means, counted(first.n, "row"), p]))
-            most = "" if len(rejected) == 1 else "most in "
-            return sentence(f"{found}, {most}{first.name}{first.direction and f': {first.direction}'} ({means}).")
+            beyond = max([group for group in rejected if group.levels] or rejected, key=GroupFinding.beyond_noise)
+            found, at = f"{len(rejected)} of {counted(m, 'group')}", f"at {percent(self.level)}"
+            largest = f"{beyond.name}, {self._error_of(beyond)}"
+            if self._alike:
+                way = self.groups[0].direction.removeprefix("predicts ")
+                verbs = "are" if len(rejected) > 1 else "is"
+                return sentence(
+                    f"{self.what} is {way} over all rows: {self._size_of(self.groups[0])}. This is the main error: "
+                    f"{found} {verbs} off {at}, all in the same direction; the largest error is in {largest}."
+                )
+            where = f"{first.name} ({counted(first.n, 'row')}){first.direction and f': {first.direction}'}"
+            most = f", {where}" if len(rejected) == 1 else f"; it weighs most in {where}"
+            other = "" if beyond is first else f" The largest error is in {largest}."
+            return sentence(f"{self.what} is off in {found} {at}{most}, {self._size_of(first)}.{other}")
         smallest = pvalue_cell(min(group.pvalue_adjusted for group in self.groups), self.level)
         if self.pvalue <= self.level:
             # The joint test may detect an error that the adjustment does not assign to a group.
@@ -399,6 +412,32 @@ class SubgroupAudit(Findings[GroupFinding]):
             )
         means = ", ".join(filter(None, [self.groups[0].means, f"smallest adjusted p = {smallest}"]))
         return f"{self._not_rejected(f'Calibration of {self.what}')} in any of {m} groups ({means})."
+
+    @property
+    def _alike(self) -> bool:
+        """Whether half of the groups or more are off on average as all rows are, and none by clearly another size."""
+        whole, *groups = self.groups
+        way, on_average, _ = whole.direction.partition(" on average")
+        rejected = [group for group in groups if group.pvalue_adjusted <= self.level]
+        ends = [group.confidence_interval for group in groups if group.confidence_interval is not None]
+        return (
+            bool(on_average)
+            and 2 * len(rejected) >= len(groups)
+            and all(group.direction.startswith(way) for group in rejected)
+            and all(low <= whole.statistic <= high for low, high in ends)
+            and all(group.beyond_noise() <= 2 * whole.beyond_noise() for group in rejected)
+        )
+
+    def _error_of(self, group: GroupFinding) -> str:
+        """Write the error of a group with its interval."""
+        [error] = error_cells([group.statistic])
+        [interval] = interval_cells([group.confidence_interval])
+        return f"{error} ({percent(self.confidence_level)}: {interval})" if interval else error
+
+    def _size_of(self, group: GroupFinding) -> str:
+        """Say how large the error of a group is, what was predicted and what happened."""
+        p = f"adjusted p {small_pvalue(group.pvalue_adjusted, level=self.level)}"
+        return ", ".join(filter(None, [f"error {self._error_of(group)}", group.means, p]))
 
     def forest(self) -> Forest:
         """Return the groups as rows of a forest plot, those of the strongest evidence first."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, final
 import numpy as np
 
 from calibstat._dataclass import dataclass
-from calibstat._text import counted, percent
+from calibstat._text import counted, percent, some_of
 from calibstat.auditing.groups import LeftOut
 from calibstat.inference.multiplicity import ADJUSTMENTS, cannot_reject, least_factor
 from calibstat.inference.results import Result, RowCounts, not_rejected, number_cell, picked, pvalue_cell
@@ -30,6 +30,9 @@ class _Finding(Protocol):
 
     @property
     def pvalue_adjusted(self) -> float: ...
+
+    @property
+    def confidence_interval(self) -> tuple[float, float] | None: ...
 
     def to_dict(self) -> dict[str, Any]: ...
 
@@ -118,7 +121,14 @@ class Findings(Result, Generic[_Found]):
         clustered = "" if getattr(self, "clusters", None) else CLUSTERED
         more = len(self) - SHOWN
         cut = [f"{more} more {self._row}s are not in the table"] if more > 0 else []
-        return [*left, CAUTION + clustered, *cut, *self.notes]
+        held = [each.name for each in self._findings if self._decided_by_pvalue(each)]
+        decides = f"; where an interval holds 0 ({some_of(held)}) the p-value decides" if held else ""
+        return [*left, CAUTION + clustered + decides, *cut, *self.notes]
+
+    @final
+    def _decided_by_pvalue(self, found: _Found) -> bool:
+        """Whether a test rejects where the interval, of another method, holds 0."""
+        return found.pvalue_adjusted <= self.level and (found.confidence_interval or (1.0, 1.0))[0] <= 0
 
     @final
     def _details_after(self, above: list[tuple[str, str]], intervals: str, known: bool) -> list[tuple[str, str]]:

@@ -508,8 +508,13 @@ class ModelComparison(Result):
         rows = f"(n = {n}, {p} {largest if len(differ) == 1 else largest.replace('=', 'at most')})"
         told = f"{'all' if len(differ) == len(self.pairs) else f'{len(differ)} of'} {len(self.pairs)} pairs"
         if any(best not in self._better_ones(name) for name in others):
-            sizes = f"{measure} {self._sizes(self._ranked)}"
-            return f"Evidence {at} that {told} differ: {sizes} {rows}. {self._best_in_words}"
+            (worse, ahead), *more = self._who_is_worse
+            first = f"{_are_worse(worse, ahead, self.own_pvalues is not None)} {at}: {measure}"
+            also = [f"{_are_worse(*each)} ({self._against(*each)})." for each in more[:1]]
+            rest = [name for names, _ in more[1:] for name in names]
+            also += [f"{some_of(rest)} {'are' if rest[1:] else 'is'} worse than others too."] if rest else []
+            also += [f"{told.capitalize()} {'are' if differ[1:] else 'is'} told apart.", self._best_in_words]
+            return f"{first} {self._against(worse, ahead)} {rows}. {' '.join(also)}"
         than = {1: others[0], 2: "both other models"}.get(len(others), f"all {len(others)} other models")
         better = "better calibrated" if self.own_pvalues is not None else "better"
         sizes = f"{measure} {self._sizes([best])} against {self._sizes(others)}"
@@ -521,6 +526,19 @@ class ModelComparison(Result):
         """What is compared, in words."""
         squared = self.own_pvalues is not None
         return f"{'calibration error of' if squared else f'{self._quantity} for'} {self.questions[0].what}"
+
+    @property
+    def _who_is_worse(self) -> list[tuple[list[str], list[str]]]:
+        """Models and those that they are told apart from, and worse than; models of the same ones together."""
+        found: dict[tuple[str, ...], list[str]] = {}
+        for name in reversed(self._ranked):
+            better = tuple(self._better_ones(name))
+            if better:
+                found.setdefault(better, []).insert(0, name)
+        return [(worse, [*better]) for better, worse in found.items()]
+
+    def _against(self, worse: Sequence[str], better: Sequence[str]) -> str:
+        return f"{self._sizes(worse)} against {self._sizes(better)}"
 
     @property
     def _best_in_words(self) -> str:
@@ -678,3 +696,8 @@ class ModelComparison(Result):
             ("estimator", repr(estimator)),
             ("data", f"{self.questions[0].rows}, the same for all models; {self.questions[0].source}"),
         ]
+
+
+def _are_worse(worse: Sequence[str], better: Sequence[str], calibrated: bool = False) -> str:
+    verb = "are" if worse[1:] else "is"
+    return f"{some_of(worse)} {verb} worse {'calibrated ' if calibrated else ''}than {some_of(better)}"

@@ -42,8 +42,11 @@ from calibstat.inference.results import (
     small_pvalue,
 )
 from calibstat.lenses.base import Lens, refuse_empty
+from calibstat.lenses.words import event_in_words
 from calibstat.nulls.base import EmpiricalNull, Null, Restating
 from calibstat.nulls.consistency import Consistency
+
+_ABOVE = "above noise, in its SDs"
 
 
 def multiple_test(
@@ -236,25 +239,32 @@ class MultipleTest(Result):
         """For which names there is evidence of miscalibration and how much, or that there is none."""
         asked, tests = self.question, len(self) - len(self.untested)
         rejected = [place for place, p in enumerate(self.adjusted) if p <= self.level]
+        classes = self.names == tuple(asked.before[0])
         if not tests:
             return f"There is nothing to test of {asked.what} (n = {asked.n})."
         if not rejected:
             none = cannot_reject(self.n_resamples, least_factor(self.adjust, tests), self.level)
             smallest = small_pvalue(float(np.nanmin(self.adjusted)), level=self.level)
-            told = not_rejected(self.level, none, f"Calibration of {asked.what}")
+            told = not_rejected(self.level, none, f"Calibration of {'each class by itself' if classes else asked.what}")
             return f"{told} in {counted(tests, 'test')} (n = {asked.n}, smallest adjusted p {smallest})."
+        names = [event_in_words(name) if classes else str(name) for name in self.names]
         clearest = max(rejected, key=lambda place: self.standardized[place])
         value, mean = float(self.values[clearest]), float(self.null_means[clearest])
-        size = f"{number(value, mean)}, where a calibrated model gives {number(mean, value)}"
+        quantity = self._estimators[clearest].quantity.split(" (")[0]
+        size = f"{quantity} {number(value, mean)}, where a calibrated model gives {number(mean, value)}"
         p = f"adjusted p {small_pvalue(float(self.adjusted[clearest]), level=self.level)}"
         at = f"at {percent(self.level)}"
         if self.adjust.startswith("fdr"):
             at = f"with a share of false discoveries of {percent(self.level)}"
-        which = f"Evidence of miscalibration of {asked.what} for {some_of([str(self.names[k]) for k in rejected])} {at}"
+        which = some_of([names[place] for place in rejected])
+        of = f"{len(rejected)} of {counted(tests, 'class' if classes else 'test')}, n = {asked.n}"
+        found = f"Evidence of miscalibration of {which if classes else f'{asked.what} for {which}'} {at}"
         if len(rejected) == 1:
-            return f"{which} ({len(rejected)} of {counted(tests, 'test')}, n = {asked.n}, {p}): {size}."
-        clear = f"The clearest, {self.names[clearest]}: {size} ({p})"
-        return f"{which} ({len(rejected)} of {counted(tests, 'test')}, n = {asked.n}). {clear}."
+            return f"{found} ({of}, {p}): {size}."
+        if classes:  # each by itself, not together
+            found = f"Evidence of miscalibration of {len(rejected)} of {counted(tests, 'class')} {at}, each by itself"
+            of = f"n = {asked.n}" if len(rejected) == tests else f"{which}; n = {asked.n}"
+        return f"{found} ({of}). The clearest, {names[clearest]}: {size} ({p})."
 
     def _rows(self) -> list[dict[str, Any]]:
         keys = ("name", "value", "null_mean", "standardized", "pvalue", "adjusted")
@@ -283,11 +293,16 @@ class MultipleTest(Result):
             ]
             for row in self._rows()
         ]
-        return [["name", "value", "if calibrated", "SDs above", "p", "adjusted p", ""], *rows]
+        return [["name", "value", "if calibrated", _ABOVE, "p", "adjusted p", ""], *rows]
+
+    @property
+    def _estimators(self) -> Sequence[Estimator]:
+        """What each number is of: an estimator of its own, or the same for all."""
+        estimators = self.question.estimator.core.members
+        return estimators if len(estimators) > 1 else [*estimators] * len(self)
 
     def _notes(self) -> Sequence[str]:
-        estimators = self.question.estimator.core.members
-        each_of = dict(zip(self.names, estimators if len(estimators) > 1 else estimators * len(self), strict=True))
+        each_of = dict(zip(self.names, self._estimators, strict=True))
         untested = (
             f"{name} is not tested: it has no value, since {why_undefined(each_of[name])}" for name in self.untested
         )
@@ -297,7 +312,7 @@ class MultipleTest(Result):
         return [
             ("value", self._quantity()),
             ("if calibrated", "mean of the value under the null: what noise alone gives"),
-            ("SDs above", "how far the value is above that mean, in standard deviations of its redraws"),
+            (_ABOVE, "how far the value is above that mean, in standard deviations of its redraws"),
             ("adjusted p", f"{ADJUSTMENTS[self.adjust]}; * at most {percent(self.level)}"),
             ("redraws", f"{self.n_resamples}"),
             ("null", self.hypothesis),

@@ -19,6 +19,7 @@ from calibstat.data.parameters import LEVEL, Count, HasParameters, Share
 from calibstat.data.sample import Predictions
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
+from calibstat.lenses.words import in_words
 from calibstat.monitoring.base import UNKNOWN, Bets, Part, collect, distribute
 from calibstat.monitoring.intake import Intake, Ready, WaitingRows, induced_classes, plain_labels, read_ids
 from calibstat.monitoring.kernel_bets import KernelBets
@@ -101,6 +102,7 @@ class Monitor(HasParameters):
         if self.bets is None:
             self.bets = LikelihoodRatioBets() if self.n_classes == 2 else KernelBets()
         self._path = EvidencePath(-log(self.level))
+        self._sums = EventSums()
         self._bettor = self.bets.start(self.n_classes)
         self._intake = Intake(self.labels, self.order, self.max_waiting, self.when_full, self.bad_rows)
 
@@ -130,6 +132,7 @@ class Monitor(HasParameters):
         single = self._intake.single(y_prob, y_true, id) if not self.lens.parts else None
         if single is not None:
             self._path.add_one(self._bettor.bet_on_one(*single))
+            self._sums.add_one(*single)
             return self.alarm
         ready = self._intake.labels(y_true, id) if y_prob is None else self._intake.predictions(y_prob, y_true, id)
         return self._bet_on(ready)
@@ -191,6 +194,8 @@ class Monitor(HasParameters):
                 outcomes[view.weights(ready.outcomes == UNKNOWN)] = UNKNOWN
                 if len(outcomes):
                     self._path.add(self._bettor.bet(view.predictions.chances, outcomes))
+                    if self.n_classes == 2:
+                        self._sums.add(view.predictions.chances[:, 1], outcomes)
         return self.alarm
 
     @property
@@ -230,8 +235,8 @@ class Monitor(HasParameters):
 
     @property
     def verdict(self) -> str:
-        """One sentence: an alarm, or no evidence so far."""
-        return verdict(self._found())
+        """A sentence or two: an alarm with what was predicted and what happened, or no evidence so far."""
+        return verdict(self._found(), self._sums.words(in_words(self.lens, self.labels)), self._path)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name; ``log_e`` and ``log_e_max`` are None where E is infinite.
@@ -326,7 +331,7 @@ class Monitor(HasParameters):
         distribute(arrays, self._parts())
 
     def _parts(self) -> dict[str, Part]:
-        return {"bets": self._bettor, "path": self._path, "intake": self._intake}
+        return {"bets": self._bettor, "path": self._path, "intake": self._intake, "sums": self._sums}
 
     def screen(self, more: str = ".to_text(verbose=True)") -> Screen:
         """Return what a person sees of the monitor; `more` says how to see the rest."""
@@ -340,7 +345,7 @@ class Monitor(HasParameters):
             ("bets", self.bets.description if self.bets else ""),
             *([] if limits else [("order", order)]),
         ]
-        return Screen(verdict(found), notes=notes + ([skipped] if skipped else []), details=details, more=more)
+        return Screen(self.verdict, notes=notes + ([skipped] if skipped else []), details=details, more=more)
 
     def to_text(self, width: int | None = None, *, verbose: bool = False) -> str:
         """Return the text that is printed: the answer and at most two notes.
@@ -376,13 +381,17 @@ def evidence_text(log_e: float) -> str:
     return f"{exp(log_e):.4g}" if log_e < log(1e6) else f"10^{log_e / log(10):.1f}"
 
 
-def verdict(found: Mapping[str, Any]) -> str:
-    """One sentence: evidence with the row that raised the alarm, or no evidence."""
+def verdict(found: Mapping[str, Any], means: str, path: EvidencePath) -> str:
+    """Say what evidence there is, what was predicted and happened, and which row raised the alarm; or no evidence."""
     rows, threshold = counted(found["n_rows"], "row"), f"{1 / found['level']:.4g}"
     if found["alarm"]:
+        largest = f"its largest value is {evidence_text(path.largest)}"
+        if path.largest == float("inf"):
+            row = f"row {path.largest_row}"
+            largest = f"it is infinite since {row}, where something happened that was predicted as impossible"
         return (
-            f"ALARM in {rows}: evidence that predictions do not fit what happens. It reached {threshold} after "
-            f"{found['alarm_row']} rows; its largest value is {evidence_text(found['log_e_max'])}."
+            f"ALARM in {rows}: evidence that predictions do not fit what happens{means and f' ({means} so far)'}. It "
+            f"reached {threshold} after {counted(found['alarm_row'], 'row')}; {largest}."
         )
     return (
         f"No alarm in {rows} so far: the evidence is {evidence_text(found['log_e'])}, "
@@ -412,6 +421,44 @@ def _skipped(intake: Intake) -> str:
         )
     reasons = [*intake.reasons[:_FEW], *(["..."] if len(intake.reasons) > _FEW else [])]
     return "; ".join(parts) + (f" ({'; '.join(reasons)})" if reasons else "")
+
+
+@final
+class EventSums:
+    """The events that were predicted and that happened, of two outcomes, in rows whose label is known.
+
+    Sums are added up row by row, so that they do not depend on how rows are fed.
+    """
+
+    def __init__(self) -> None:
+        self.n_rows, self.predicted, self.happened = 0.0, 0.0, 0.0  # not a number where they are not known
+
+    def add_one(self, event: float, outcome: int) -> None:
+        """Add the next row, as `add` does."""
+        self.n_rows, self.predicted, self.happened = self.n_rows + 1, self.predicted + event, self.happened + outcome
+
+    def add(self, events: Floats, outcomes: Ints) -> None:
+        """Add rows: probabilities of the event (n,), and whether it happened (n,) or `UNKNOWN`."""
+        known = outcomes != UNKNOWN
+        self.n_rows += int(known.sum())
+        self.predicted = float(np.cumsum(np.append(self.predicted, events[known]))[-1])
+        self.happened += float(outcomes[known].sum())
+
+    def words(self, what: str) -> str:
+        """Say what was predicted and what happened on average; nothing without rows, or where they were not kept."""
+        if not self.n_rows > 0:
+            return ""
+        predicted, happened = self.predicted / self.n_rows, self.happened / self.n_rows
+        return f"{what}: {predicted:.3g} predicted, {happened:.3g} happened"
+
+    def state(self) -> dict[str, Array]:
+        """Return everything as arrays by name."""
+        return {"sums": np.array([self.n_rows, self.predicted, self.happened], dtype=float)}
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Take over what `state` returned; an older state has no sums, and none are told then."""
+        sums = state.get("sums", np.full(3, np.nan))
+        self.n_rows, self.predicted, self.happened = sums.tolist()
 
 
 # Evidence over time, thinned so that it never takes more memory than so many points.

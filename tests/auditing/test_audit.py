@@ -96,7 +96,7 @@ def test_the_top_label_is_over_or_underconfident():
     found = subgroup_audit(sample, "site", lens=cs.TopLabel(), n_resamples=99, rng=0)
     assert found["site there"].direction == "overconfident on average"
     assert found["site here"].direction == ""
-    assert found.verdict.startswith("P(predicted class) is off in 2 of 3 groups at 5 %, most in site there")
+    assert found.verdict.startswith("P(predicted class) is off in 2 of 3 groups at 5 %; it weighs most in site there (")
     with pytest.raises(ValueError, match=r"look through a lens first, for example TopLabel\(\)"):
         subgroup_audit(sample, "site", n_resamples=19, rng=0)
     classes = subgroup_audit(
@@ -259,7 +259,7 @@ def test_the_headline_does_not_deny_the_joint_test():
 def test_the_smallest_pvalue_is_printed_as_what_it_is():
     found = subgroup_audit(world(off=0.3), "sex", n_resamples=19, rng=0)
     assert found.pvalue == 0.05
-    assert "adjusted p = 0.05)" in found.verdict
+    assert "adjusted p = 0.05." in found.verdict
     assert "0.05 *" in str(found)
     assert "<" not in str(found)
 
@@ -403,11 +403,48 @@ def test_the_headline_names_the_error_that_matters_most():
     assert audit["g small"].standardized > audit["g large"].standardized
     assert audit.largest.name == "g large"
     assert audit.verdict.startswith(
-        "P(yes) is off in 3 of 4 groups at 5 %, most in g large: predicts too high on average (0."
+        "P(yes) is off in 3 of 4 groups at 5 %; it weighs most in g large (6000 rows): predicts too high on average, "
+        f"error {audit['g large'].statistic:.3f} (95 %: "
     )
-    assert "6000 rows, adjusted p = 0.005" in audit.verdict
-    rows = [line.split("  ")[0] for line in str(audit).splitlines()[3:]]
+    assert f"The largest error is in g small, {audit['g small'].statistic:.3f} (95 %: " in audit.verdict
+    rows = [line.split("  ")[0] for line in str(audit).splitlines()[4:]]
     assert rows[:5] == ["group", "all rows", "g large", "g small", "g other"]
+
+
+def test_the_headline_is_that_of_all_rows_where_groups_err_alike():
+    """The model is too high everywhere by the same odds; in another world by much more in one group."""
+    rng = np.random.default_rng(0)
+    p, group = rng.uniform(0.1, 0.9, 9000), np.repeat(["a", "b", "c"], 3000)
+
+    def said(off):
+        happened = rng.random(9000) < p - off
+        return subgroup_audit(cs.Sample(happened, p, variables={"g": group}), "g", n_resamples=199, rng=0).verdict
+
+    assert said(0.05).startswith("P(True) is too high on average over all rows: error 0.0")
+    assert "This is the main error: 4 of 4 groups are off at 5 %, all in the same direction; the larg" in said(0.05)
+    assert said(np.where(group == "a", 0.1, 0.02)).startswith(
+        "P(True) is off in 3 of 4 groups at 5 %; it weighs most in g a"
+    )
+    assert said(np.where(group == "a", -0.05, 0.05)).startswith(
+        "P(True) is off in 4 of 4 groups at 5 %; it weighs most"
+    )
+
+
+def test_a_rejected_group_whose_interval_holds_zero_is_named():
+    """Tests and intervals are of two methods: where they disagree, the reader is told which one decides."""
+    rng = np.random.default_rng(0)
+    p, group = rng.uniform(0.1, 0.9, 4000), np.repeat(["a", "b"], 2000)
+    shifts = (np.where(group == "a", off, 0.0) for off in np.linspace(0.02, 0.08, 13))
+    u = rng.random(4000)
+    audits = [
+        subgroup_audit(cs.Sample(u < p - off, p, variables={"g": group}), "g", n_resamples=99, rng=0) for off in shifts
+    ]
+    held = [[each.name for each in found.rejected if each.confidence_interval[0] <= 0] for found in audits]
+    assert any(held)
+    assert not all(held)
+    for found, names in zip(audits, held, strict=True):
+        assert ("the p-value decides" in str(found)) == bool(names)
+        assert all(name in str(found).replace("\n            ", " ") for name in names)
 
 
 def test_names_that_fit_are_whole_and_groups_that_the_table_leaves_out_are_counted():

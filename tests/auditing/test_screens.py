@@ -33,8 +33,9 @@ ASKED = {
 
 SCREENS = {
     ("audit", 80): """\
-P(yes) is off in 4 of 8 groups at 5 %, most in age 72 to 89: predicts too high
-on average (0.497 predicted, 0.409 happened, 961 rows, adjusted p = 0.005).
+P(yes) is off in 4 of 8 groups at 5 %; it weighs most in age 72 to 89 (961
+rows): predicts too high on average, error 0.094 (95 %: 0.051 to 0.137), 0.497
+predicted, 0.409 happened, adjusted p = 0.005.
 
 group         rows  predicted  happened  error   95 % interval   adj. p
 all rows      4000      0.499     0.465  0.037  0.015 to 0.058  0.005 *
@@ -54,8 +55,8 @@ note        p-values do not hold if the model or its calibration was fitted on
 
 Column noise, column direction and how this was computed: --verbose""",
     ("audit", 120): """\
-P(yes) is off in 4 of 8 groups at 5 %, most in age 72 to 89: predicts too high on average (0.497
-predicted, 0.409 happened, 961 rows, adjusted p = 0.005).
+P(yes) is off in 4 of 8 groups at 5 %; it weighs most in age 72 to 89 (961 rows): predicts too high
+on average, error 0.094 (95 %: 0.051 to 0.137), 0.497 predicted, 0.409 happened, adjusted p = 0.005.
 
 group         rows  predicted  happened  error  noise   95 % interval   adj. p  direction
 all rows      4000      0.499     0.465  0.037  0.011  0.015 to 0.058  0.005 *  too high on average

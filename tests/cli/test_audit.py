@@ -27,8 +27,8 @@ def holes(folder):
 def test_text_names_groups_and_accepts_nothing(run, off):
     code, out, err = run("audit", off, "--label", "pet", "--probs", "prob_*", "--by", "age", "--by", "sex", *FEW)
     assert (code, err) == (0, "")
-    assert out.startswith("P(predicted class) is off in ")
-    assert "overconfident on average" in out
+    assert out.startswith("P(predicted class) is overconfident on average over all rows: error 0.")
+    assert " groups are off at 5 %" in " ".join(out.split())
     assert "sex f" in out
     assert "p-values do not hold if the model" in out
     assert "is calibrated" not in out

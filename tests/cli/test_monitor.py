@@ -31,7 +31,8 @@ def test_the_alarm_is_exit_code_3_and_stays(watch, tmp_path):
     state = tmp_path / "state"
     code, out, err = watch(off, "--state", state)
     assert (code, err) == (3, "")
-    assert out.startswith("ALARM in 800 rows: evidence that predictions do not fit what happens. It reached 20 after ")
+    assert out.startswith("ALARM in 800 rows: evidence that predictions do not fit what happens (P(1): 0.")
+    assert "happened so far). It reached 20 after " in " ".join(out.split())
     fair = write_csv(tmp_path / "fair.csv", columns(100, seed=1, start=800))
     assert watch(fair, "--state", state)[0] == 3
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -89,6 +90,21 @@ def test_each_class_and_a_lens_in_front(miscalibrated):
     found = multiple_test(miscalibrated, cs.EachClass(TEN, norm=2), rng=0)
     assert found.names == ("cat", "dog", "car")
     assert found.rejected == found.names
+    assert found.verdict.startswith(
+        "Evidence of miscalibration of 3 of 3 classes at 5 %, each by itself (n = 600). The cl"
+    )
+    assert "The clearest, P(" in found.verdict
+    assert "together" not in str(found)
+    some = replace(found, adjusted=np.array([0.01, 0.3, 0.01]))
+    assert some.verdict.startswith(
+        "Evidence of miscalibration of 2 of 3 classes at 5 %, each by itself (P(cat) and P(car); n = 600). The clear"
+    )
+    one = replace(found, adjusted=np.array([0.3, 0.01, 0.3]))
+    assert one.verdict.startswith(
+        "Evidence of miscalibration of P(dog) at 5 % (1 of 3 classes, n = 600, adjusted p = 0.01): expected calib"
+    )
+    none = replace(found, adjusted=np.full(3, 0.3))
+    assert none.verdict.startswith("Calibration of each class by itself is not rejected at 5 % in 3 tests (n = 600, ")
     levels = np.tile(["x", "y"], 300)
     sample = cs.Sample(
         np.array(["cat", "dog", "car"])[miscalibrated.outcomes],
@@ -152,8 +168,8 @@ def test_words_and_tables():
     off = multiple_test(sites(1200), cs.Within("site", TEN), rng=0)
     fair = multiple_test(sites(1200, off=()), cs.Within("site", TEN), rng=0)
     assert off.verdict == (
-        "Evidence of miscalibration of P(True) for b at 5 % (1 of 4 tests, n = 1200, adjusted p = 0.001): 0.1806, "
-        "where a calibrated model gives 0.05862."
+        "Evidence of miscalibration of P(True) for b at 5 % (1 of 4 tests, n = 1200, adjusted p = 0.001): expected "
+        "calibration error of cell means 0.1806, where a calibrated model gives 0.05862."
     )
     assert fair.verdict.startswith(
         "Calibration of P(True) is not rejected at 5 % in 4 tests (n = 1200, smallest adjusted p = "

@@ -233,6 +233,28 @@ def eight():
     return bolder(5000, 8)
 
 
+@pytest.mark.parametrize(
+    ("apart", "words"),
+    [
+        ("m2<m0", ["m2 is worse calibrated than m0 at 5 %: ", " 1 of 6 pairs is told apart. With 95 %"]),
+        ("m2<m0 m3<m0", ["m2 and m3 are worse calibrated than m0 at 5 %: ", " 2 of 6 pairs are told apart."]),
+        ("m3<m0 m3<m1", ["m3 is worse calibrated than m0 and m1 at 5 %: "]),
+        ("m3<m1 m2<m0", ["m3 is worse calibrated than m1 at 5 %: ", "). m2 is worse than m0 (0.194 against 0"]),
+        (
+            "m3<m2 m2<m1 m1<m0 m3<m0",
+            [" than m0 and m2 at 5 %", "). m2 is worse than m1 (", "). m1 is worse than others too."],
+        ),
+    ],
+)
+def test_the_headline_says_which_is_worse_than_which(apart, words):
+    """Where only some pairs differ: the worst first, models that are worse than the same ones together."""
+    found = compare_models(bolder(5000, 4), L2, n_resamples=99, rng=0)
+    told = {frozenset(each.split("<")) for each in apart.split()}
+    pairs = tuple(replace(p, adjusted=0.01 if {p.first, p.second} in told else 0.5) for p in found.pairs)
+    verdict = replace(found, pairs=pairs).verdict
+    assert all(each in verdict for each in words), verdict
+
+
 SCREENS = {
     (two, 80): """\
 good is better calibrated than bold at 5 %: calibration error of P(1) 0.0203
@@ -258,8 +280,9 @@ b      0.0330  0.0000 to 0.0811  1.01   1.04  0.145  yes
 How this was computed: .to_text(verbose=True)
 """,
     (four, 80): """\
-Evidence at 5 % that 4 of 6 pairs differ: calibration error of P(1) 0 to 0.167
-(n = 700, adjusted p at most 0.006). With 95 % confidence the best is good or
+timid and bold are worse calibrated than good and slope at 5 %: calibration
+error of P(1) 0.135 and 0.167 against 0 and 0 (n = 700, adjusted p at most
+0.006). 4 of 6 pairs are told apart. With 95 % confidence the best is good or
 slope.
 
 model   error  95 % interval       O/E  slope  may be best  worse than

@@ -41,14 +41,14 @@ def margin():
 SCREENS = {
     (several, 80): """\
 Evidence of miscalibration of P(True) for a, b and c at 5 % (3 of 4 tests, n =
-2000). The clearest, b: 0.1778, where a calibrated model gives 0.04399 (adjusted
-p = 0.001).
+2000). The clearest, b: expected calibration error of cell means 0.1778, where a
+calibrated model gives 0.04399 (adjusted p = 0.001).
 
-name    value  if calibrated  SDs above      p  adjusted p
-a      0.0804        0.04366        3.5  0.001       0.003  *
-b      0.1778        0.04399       11.4  0.001       0.001  *
-c     0.07261        0.04438        2.4  0.012       0.044  *
-d     0.05305        0.04545        0.7  0.221       0.637
+name    value  if calibrated  above noise, in its SDs      p  adjusted p
+a      0.0804        0.04366                      3.5  0.001       0.003  *
+b      0.1778        0.04399                     11.4  0.001       0.001  *
+c     0.07261        0.04438                      2.4  0.012       0.044  *
+d     0.05305        0.04545                      0.7  0.221       0.637
 
 note        0.001 is the smallest p-value that 999 redraws can give
 
@@ -56,13 +56,14 @@ How this was computed: .to_text(verbose=True)
 """,
     (several, 120): """\
 Evidence of miscalibration of P(True) for a, b and c at 5 % (3 of 4 tests, n = 2000). The clearest,
-b: 0.1778, where a calibrated model gives 0.04399 (adjusted p = 0.001).
+b: expected calibration error of cell means 0.1778, where a calibrated model gives 0.04399 (adjusted
+p = 0.001).
 
-name    value  if calibrated  SDs above      p  adjusted p
-a      0.0804        0.04366        3.5  0.001       0.003  *
-b      0.1778        0.04399       11.4  0.001       0.001  *
-c     0.07261        0.04438        2.4  0.012       0.044  *
-d     0.05305        0.04545        0.7  0.221       0.637
+name    value  if calibrated  above noise, in its SDs      p  adjusted p
+a      0.0804        0.04366                      3.5  0.001       0.003  *
+b      0.1778        0.04399                     11.4  0.001       0.001  *
+c     0.07261        0.04438                      2.4  0.012       0.044  *
+d     0.05305        0.04545                      0.7  0.221       0.637
 
 note        0.001 is the smallest p-value that 999 redraws can give
 

@@ -331,6 +331,41 @@ def test_the_state_of_another_monitor_is_refused(tmp_path):
         Monitor(cs.TopLabel(), name="old").restore(tmp_path / "state")
 
 
+def test_what_was_predicted_and_happened_is_kept_however_rows_are_fed(tmp_path):
+    p, y = world(600, power=3.0)
+    whole, single = fed((p, y)), Monitor()
+    for k, (chance, outcome) in enumerate(zip(p.tolist(), y.tolist(), strict=True)):
+        single.update(chance, outcome)
+        if k == 300:
+            single.save(tmp_path / "state")
+            single = Monitor.load(tmp_path / "state")
+    assert single.verdict == whole.verdict
+    assert f"(P(1): {p.mean():.3g} predicted, {y.mean():.3g} happened so far)" in single.verdict
+    assert "predicted" not in fed(([0.5, 0.5], [1, 0])).verdict  # no alarm
+
+
+def test_rows_without_a_label_are_in_neither_sum():
+    monitor = Monitor(bad_rows="skip")
+    p, y = world(600, power=3.0)
+    known = np.arange(600) % 10 > 0
+    monitor.update(p, [int(each) if kept else "?" for each, kept in zip(y, known, strict=True)])
+    assert monitor.to_dict()["n_worst"] == 60
+    assert f"(P(1): {p[known].mean():.3g} predicted, {y[known].mean():.3g} happened so far)" in monitor.verdict
+
+
+def test_a_state_without_sums_is_read_and_tells_none(tmp_path):
+    """As files of earlier versions do."""
+    monitor = fed(world(600, power=3.0))
+    monitor.save(tmp_path / "state")
+    settings, arrays = read_state(tmp_path / "state")
+    del arrays["sums.sums"]
+    write_state(tmp_path / "old", settings, arrays)
+    old = Monitor.load(tmp_path / "old")
+    assert old.to_dict() == monitor.to_dict()
+    old.update(*world(100, seed=1))
+    assert old.verdict.startswith("ALARM in 700 rows: evidence that predictions do not fit what happens. It reached 20")
+
+
 def test_a_state_that_calls_the_level_alpha_is_read(tmp_path):
     """As files of earlier versions do."""
     monitor = fed(world(50), level=0.01)
@@ -381,7 +416,11 @@ def test_alarm_and_words():
     assert "each label seen through Canonical() is Bernoulli(prediction)" in everything(calm)
     off = fed(world(1000, power=2.0))
     assert off.alarm
-    assert off.verdict.startswith("ALARM in 1000 rows: evidence that predictions do not fit what happens. It reached")
+    p, y = world(1000, power=2.0)
+    assert off.verdict.startswith(
+        "ALARM in 1000 rows: evidence that predictions do not fit what happens "
+        f"(P(1): {p.mean():.3g} predicted, {y.mean():.3g} happened so far). It reached 20 after {off.alarm_row} rows"
+    )
     values = off.to_dataset()["log_e"]
     assert off.alarm_row == int(values.row[np.argmax(values.values >= math.log(20))])
     assert off.pvalue == pytest.approx(math.exp(-float(values.max())))
@@ -539,7 +578,7 @@ def test_infinite_evidence_is_none_in_plain_values():
     found = monitor.to_dict()
     assert (monitor.log_e, found["log_e"], found["log_e_max"], found["alarm"]) == (math.inf, None, None, True)
     json.dumps(found, allow_nan=False)
-    assert "its largest value is infinite" in monitor.verdict
+    assert "; it is infinite since row 2, where something happened that was predicted as imposs" in monitor.verdict
     assert monitor.to_dataset().attrs["log_e"] == math.inf
 
 
