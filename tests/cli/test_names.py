@@ -63,7 +63,7 @@ def test_an_estimator_that_is_added_to_the_public_table_is_there(monkeypatch, of
     monkeypatch.setattr(cs, "LargestGap", LargestGap, raising=False)
     assert "LargestGap" in short_names()
     assert needs("LargestGap") == TWO
-    assert "LargestGap two outcomes Largest difference between outcome" in " ".join(run("estimators")[1].split())
+    assert "LargestGap Largest difference between outcome" in " ".join(run("estimators")[1].split())
     columns = (off, "--label", "pet", "--probs", "prob_*", "--n-resamples", "19", "--format", "json")
     for text in ("largest-gap", "TopLabel() | LargestGap()"):
         for command in ("test", "estimate"):
