@@ -95,8 +95,8 @@ def calibration_test(
     >>> sample = cs.Sample(rng.random(500) < p**2, p)
     >>> result = cs.calibration_test(sample, cs.ECE(cs.EqualMass(10)))
     >>> print(result.verdict)
-    Evidence of miscalibration of P(True) at 5 % (n = 500, p < 1e-12): 0.492 predicted, 0.314 happened (O/E 0.639, \
-slope 1.49). Expected calibration error of cell means (total variation, binned): 0.1777, where noise alone gives \
+    Evidence of miscalibration of P(True) at 5 % (n = 500, p < 1e-12): too high and too timid, 0.492 predicted, 0.314 \
+happened (O/E 0.639, slope 1.49). Expected calibration error of cell means (binned): 0.1777, where noise alone gives \
 0.04501.
     >>> statistic, pvalue = result
     >>> print(cs.calibration_test(sample, rng=0).direction.strip())
