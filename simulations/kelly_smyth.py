@@ -223,7 +223,12 @@ class Table:
 
 
 def along(sample: cs.Sample, variables: tuple[str, ...], n_resamples: int, rng: np.random.Generator) -> xr.Dataset:
-    """Return Table 1: for each variable its VECE, the largest error along it, and the p-value of the VECE."""
+    """Return Table 1: for each variable its VECE, the largest error along it, and the p-value of the VECE.
+
+    Without variables there is no table: NetCDF 3 takes a dimension without places for one that can grow.
+    """
+    if not variables:
+        return xr.Dataset()
     vece = [as_published("", sample, sample, name, N_BINS).vece for name in variables]
     largest = [float((cs.TopLabel() | cs.VCE(name, span=SPAN))(sample)) / 100 for name in variables]
     null = cs.Consistency(n_resamples)
@@ -353,12 +358,13 @@ def _table(name: str, each: xr.Dataset) -> list[str]:
             *(_percent(own["vece"]), f"{own['vece_pvalue'].item():.3g}", _percent(own["vece_null_mean"])),
         ]
         lines.append(f"{calibrator:16}" + "".join(f"{cell:>10}" for cell in cells))
-    if each.sizes["along"]:
+    variables = each["along"].values if "along" in each.sizes else ()
+    if len(variables):
         lines += [
             "",
             f"{'variable':16}" + "".join(f"{head:>10}" for head in ("VECE", "paper", "largest", "paper", "p")),
         ]
-    for variable in each["along"].values:
+    for variable in variables:
         at = each.sel(along=variable)
         paper = at["published_along"]
         cells = [
