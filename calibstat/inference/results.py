@@ -540,10 +540,11 @@ class Estimate(Result):
         whole = " ".join(repr(self.estimate).split())
         named = _names_numbers(self.estimate) or isinstance(self.estimate, float) or len(whole) > _LONGEST
         none = "" if self.confidence_interval else "none: "
+        shown = [("value", self.question.estimator.quantity), ("noise alone", EXPECTED)]
+        if self.headline is None:
+            shown = [("values", "several numbers, in .estimate" if named else whole)]
         return [
-            *([("values", "several numbers, in .estimate" if named else whole)] if self.headline is None else []),
-            *([] if self.headline is None else [("value", self.question.estimator.quantity)]),
-            *([] if self.headline is None else [("noise alone", EXPECTED)]),
+            *shown,
             ("interval", f"{none}{self.interval_note}"),
             *self.question.details(),
         ]
@@ -655,16 +656,20 @@ class Inquiry:
         words = f"{self.stands_out}, " if rejected and self.stands_out else ""
         return "" if self.direction is None else f": {words}{self.direction}"
 
+    @property
+    def quantity(self) -> str:
+        """What the value is, as the beginning of a sentence: "Area between curves (binned)"."""
+        quantity = self.estimator.quantity.replace("(total variation, ", "(")
+        return f"{quantity[:1].upper()}{quantity[1:]}"
+
     def size_in_words(self, size: str) -> str:
         """Write a value after the name of its quantity: "Area between curves (binned): 0.02"."""
-        quantity = self.estimator.quantity.replace("(total variation, ", "(")
-        return f"{quantity[:1].upper()}{quantity[1:]}: {size}"
+        return f"{self.quantity}: {size}"
 
     def numbers(self, value: str, noise: str, *more: tuple[str, str]) -> list[tuple[str, str]]:
         """Return the names and texts of the numbers that results of one value have."""
-        quantity, _, size = self.size_in_words(value).rpartition(": ")
         which = [] if self.direction is None else [(name, f"{each:.3g}") for name, each in self.direction.named()]
-        return [(quantity, size), ("Noise alone", noise), *more, ("n", str(self.n)), *which]
+        return [(self.quantity, value), ("Noise alone", noise), *more, ("n", str(self.n)), *which]
 
     def details(self) -> list[tuple[str, str]]:
         """Return the names and texts that say what was asked, and of which rows."""
