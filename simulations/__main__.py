@@ -18,6 +18,7 @@ from simulations.kelly_smyth import KellySmyth
 from simulations.lens_blindness import LensBlindness
 from simulations.null_size import NullSize
 from simulations.plugin_vs_debiased import PluginVsDebiased
+from simulations.rare_events import RareEvents
 
 STUDIES: dict[str, type[Study]] = {
     "choosing_a_calibrator": ChoosingACalibrator,
@@ -26,6 +27,7 @@ STUDIES: dict[str, type[Study]] = {
     "gaussian_mixture": GaussianMixtureStudy,
     "plugin_vs_debiased": PluginVsDebiased,
     "lens_blindness": LensBlindness,
+    "rare_events": RareEvents,
     "null_size": NullSize,
 }
 

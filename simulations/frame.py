@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import dask
 import matplotlib.pyplot as plt
@@ -99,6 +99,20 @@ class Repeats:
         with written_whole(store) as place:
             found.to_netcdf(place, engine="scipy")
         return found
+
+
+class MeanAndError(NamedTuple):
+    """Means over repeats, and their Monte Carlo standard errors."""
+
+    mean: xr.DataArray
+    error: xr.DataArray
+
+
+def mean_and_error(values: xr.DataArray) -> MeanAndError:
+    """Return the mean over the dimension "repeat" and its Monte Carlo standard error (NaN where it is not finite)."""
+    with np.errstate(invalid="ignore"):
+        spread = values.std("repeat", ddof=1)
+    return MeanAndError(values.mean("repeat"), spread / np.sqrt(values.sizes["repeat"]))
 
 
 def _in_stream(once: Callable[[np.random.Generator], xr.Dataset], stream: np.random.SeedSequence) -> xr.Dataset:
