@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(study.plan, end="\n\n", flush=True)
         client = arguments.workers or arguments.scheduler
         found = study.show(folder) if arguments.show else study.run(scale, folder, client)
-        print(study.text(found))
+        print(study.answer(found))
     except (ValueError, OSError) as error:
         print(f"simulations: error: {error}", file=sys.stderr)
         return 2

@@ -57,6 +57,7 @@ def for_two_classes() -> dict[str, calibrators.Calibrator]:
     """Return the calibrators that are fitted."""
     return {
         "Platt": calibrators.Platt(),
+        "quadratic": calibrators.Quadratic(),
         "temperature": calibrators.Temperature(),
         "beta": calibrators.Beta(),
         "isotonic": calibrators.Isotonic(),

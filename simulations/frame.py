@@ -161,6 +161,10 @@ class Study(ABC):
     def figure(found: Datasets) -> Figure:
         """Draw the datasets."""
 
+    def answer(self, found: Datasets) -> str:
+        """Return the text, and which true values of sweeps are upper bounds only."""
+        return "\n".join([self.text(found), *_bounds(found)])
+
     def run(self, scale: Scale, folder: Path, client: Any = None) -> Datasets:
         """Compute the parts that are not in the folder, each as `Sweep.run` does, and leave text and figure there."""
         folder.mkdir(parents=True, exist_ok=True)
@@ -185,7 +189,18 @@ class Study(ABC):
             figure.savefig(place, dpi=150)
         plt.close(figure)
         with written_whole(_text_in(folder)) as place:
-            place.write_text(f"{self.plan}\n\n{self.text(found)}\n", encoding="utf-8")
+            place.write_text(f"{self.plan}\n\n{self.answer(found)}\n", encoding="utf-8")
+
+
+def _bounds(found: Datasets) -> list[str]:
+    """Name the true values that are known as upper bounds only."""
+    told = [
+        f"upper bounds, not known exactly ({part}, {kind}): {own.attrs['upper_bound']}"
+        for part, dataset in found.items()
+        for kind, own in dataset.data_vars.items()
+        if own.attrs.get("upper_bound")
+    ]
+    return ["", *told] if told else []
 
 
 def _file_of(name: str, part: Part) -> str:

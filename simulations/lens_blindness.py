@@ -75,7 +75,7 @@ class TrueErrors:
             for column, (seen, lens) in enumerate(lenses.items()):
                 if seen in (OF_TWO if name in VARIABLE else LENSES):
                     truth = world.truth(lens | cs.ECE())
-                    value[row, column], bound[row, column] = float(truth), truth.given.startswith("upper bound")
+                    value[row, column], bound[row, column] = float(truth), truth.upper_bound
         where = ("error", "lens")
         return xr.Dataset({"value": (where, value), "bound": (where, bound)}, {"error": [*worlds], "lens": [*lenses]})
 

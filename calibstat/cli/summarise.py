@@ -118,6 +118,11 @@ def _legend(summary: Any, verbose: bool) -> list[str]:
             "fixed cells (binned)."
         )
         lines.append("mean: of the estimates, binned where the estimator has cells; bias: mean - truth.")
+    bounds = {name: summary[name].attrs.get("upper_bound") for name in ("truth", "miscalibration") if name in summary}
+    if bounds.get("truth"):
+        lines.append(f"Upper bounds, not known exactly: the truth of {bounds['truth']}.")
+    if bounds.get("miscalibration"):
+        lines.append(f"Power if the null is false, which is not known: {bounds['miscalibration']}.")
     more = [] if verbose else ["What each name stands for: --verbose"]
     return [*lines, "In brackets: Monte Carlo standard errors.", *more]
 

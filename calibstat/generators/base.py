@@ -300,6 +300,11 @@ class Truth:
     standard_error: float = 0.0
     method: str = "enumeration"
 
+    @property
+    def upper_bound(self) -> bool:
+        """Whether the true value may be smaller: the world does not pool predictions that the lens makes equal."""
+        return self.given != "the induced prediction"
+
     def __float__(self) -> float:
         if np.ndim(self.value):
             raise TypeError(

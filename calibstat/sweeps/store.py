@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib.metadata import version
@@ -23,12 +24,12 @@ from numcodecs import CRC32, Blosc
 from calibstat._files import alone
 from calibstat._text import counted
 from calibstat.binnings.base import Binning
-from calibstat.data.arrays import Array, Floats
-from calibstat.data.rounding import ROUNDING
+from calibstat.data.arrays import Floats
+from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.squared import ECE
 from calibstat.estimators.tally import BinnedEstimator, Tally
-from calibstat.generators.base import Population, SyntheticModel, limit_of, on_own_cells
+from calibstat.generators.base import Population, SyntheticModel, Truth, limit_of, on_own_cells
 from calibstat.lenses.base import Lens
 from calibstat.sweeps._compute import BlockValues, small_cells_ignored
 from calibstat.sweeps._draws import tallies_of_population
@@ -191,7 +192,8 @@ ERROR_WIDTH = 240
 _METHOD = (
     "Every repeat draws a sample of n rows from the model with a stream of its own; all estimators, tests and numbers "
     "of bins see the same sample. truth: the model's value of the estimand; limit: the value that the estimator "
-    "converges to with fixed cells; miscalibration: the true ECE through the lens of a test, 0 if its null is true."
+    "converges to with fixed cells; miscalibration: the true ECE through the lens of a test, 0 if its null is true. "
+    "The attribute upper_bound of each names those that may be smaller than what stands there."
 )
 _LONG_NAMES = {
     "estimate": "value of the estimator",
@@ -224,7 +226,7 @@ def empty_dataset(
     """Build the dataset that is filled block by block, each a chunk; `nan` makes an array of a shape, in chunks."""
     import xarray as xr
 
-    values, reasons = true_values(study)
+    values, attributes = true_values(study)
     variables: dict[str, Any] = {name: ((*_head(name), "n_bins"), array) for name, array in values.items()}
     for name, (n_names, n_bins) in shapes(study).items():
         shape = (len(study.models), n_names, len(study.n), n_bins, study.n_repeats)
@@ -236,8 +238,8 @@ def empty_dataset(
     dataset = xr.Dataset(variables, _coordinates(study, firsts), _provenance(study, block))
     for variable in dataset.variables:
         dataset[variable].attrs["long_name"] = _LONG_NAMES[str(variable)]
-    for name, reason in reasons.items():
-        dataset[name].attrs["unknown"] = reason
+    for name, said in attributes.items():
+        dataset[name].attrs |= said
     return dataset
 
 
@@ -331,38 +333,39 @@ def refuse_garbled(path: Path, group: Any, needed: Iterable[str] = _WRITTEN_ONCE
 # True values beside the estimates: the estimand, the limit with fixed cells, and whether a null is true.
 
 
-def true_values(study: Study) -> tuple[dict[str, Floats], dict[str, str]]:
-    """Return the true values of the models, NaN where unknown, and for each variable why some are unknown.
+def true_values(study: Study) -> tuple[dict[str, Floats], dict[str, dict[str, str]]]:
+    """Return the true values of the models, NaN where unknown, and the attributes of each variable.
 
     ``truth`` and ``limit`` are (models, estimators, bins); ``miscalibration`` (models, tests, bins) is the true ECE
-    through the lens of the test.
+    through the lens of the test. The attribute ``unknown`` says why some are unknown, and ``upper_bound`` which may be
+    smaller than the value that stands there, since the model does not pool what the lens makes equal.
     """
     values: dict[str, Floats] = {}
-    reasons: dict[str, str] = {}
-    asked: dict[str, tuple[Items, Callable[[_Remembering, Estimator], float]]] = {
+    attributes: dict[str, dict[str, str]] = {}
+    asked: dict[str, tuple[Items, Callable[[_Remembering, Estimator], Truth]]] = {
         "truth": (study.estimators, _Remembering.truth),
         "limit": (study.estimators, _Remembering.limit),
-        "miscalibration": (study.tests, lambda model, estimator: model.truth(estimator.lens | ECE())),
+        "miscalibration": (study.tests, lambda known, estimator: known.model.truth(estimator.lens | ECE())),
     }
     with small_cells_ignored:
         for name, (items, function) in asked.items():
             if len(items):
                 given = study.truths if name == "truth" else {}
-                values[name], reasons[name] = _of_items(study, items, function, given)
+                values[name], attributes[name] = _of_items(study, items, function, given)
         if study.truth_rows is not None and "truth" in values:
             values["truth"], values["truth_error"], failed = with_large_samples(study, values["truth"])
-            reasons["truth"] = "; ".join(filter(None, [reasons["truth"], failed]))
-    return values, reasons
+            attributes["truth"]["unknown"] = "; ".join(filter(None, [attributes["truth"]["unknown"], failed]))
+    return values, attributes
 
 
 def _of_items(
     study: Study,
     items: Items,
-    function: Callable[[_Remembering, Estimator], float],
+    function: Callable[[_Remembering, Estimator], Truth],
     given: Mapping[str, Mapping[str, float]],
-) -> tuple[Floats, str]:
+) -> tuple[Floats, dict[str, str]]:
     values = np.full((len(study.models), len(items)), np.nan)
-    reasons: list[str] = []
+    reasons, bounds = dict[str, None](), dict[str, None]()  # in order, each once
     for row, (model_name, model) in enumerate(study.models.items()):
         remembering = _Remembering(model, items)
         for column, item in enumerate(items.each):
@@ -376,10 +379,14 @@ def _of_items(
                         "the estimand of a plain function is not known; Sweep(..., truth={name: value}), or "
                         "truth='large sample'"
                     )
-                values[row, column] = function(remembering, thing) if known is None else known
+                found = function(remembering, thing) if known is None else Truth(known)
             except (ValueError, TypeError) as error:
-                reasons.append(f"{model_name}, {item.name}: {error}")
-    return values[:, items.where], "; ".join(dict.fromkeys(reasons))
+                reasons[f"{model_name}, {item.name}: {error}"] = None
+                continue
+            values[row, column] = float(found)
+            if found.upper_bound and float(found) > SAME:  # no error is below 0
+                bounds[f"{model_name}, {item.name}"] = None
+    return values[:, items.where], {"unknown": "; ".join(reasons), "upper_bound": "; ".join(bounds)}
 
 
 class _Remembering:
@@ -387,27 +394,27 @@ class _Remembering:
 
     def __init__(self, model: SyntheticModel, items: Items) -> None:
         self.model = model
-        self.truths: dict[str, float] = {}
+        self.truths: dict[str, Truth] = {}
         self.populations: dict[str, Population] = {}
         self.estimators = [item.thing for item in items.each]
 
-    def truth(self, estimator: Estimator) -> float:
+    def truth(self, estimator: Estimator) -> Truth:
         refuse_other_units(estimator)
         key = repr(estimator.estimand)
         if key not in self.truths:
-            self.truths[key] = _headline_number(estimator, self.model.truth(estimator).value)
+            self.truths[key] = _headline(estimator, self.model.truth(estimator))
         return self.truths[key]
 
-    def limit(self, estimator: Estimator) -> float:
+    def limit(self, estimator: Estimator) -> Truth:
         """Return the limit of an estimator, from remembered tallies or populations."""
         refuse_other_units(estimator)
         fixed, binning = on_own_cells(estimator)
         core: Any = fixed.core
         if binning in self._tallies and not fixed.lens.parts and _is_of_means(core):
-            value = _headline_number(estimator, core.functional(self._tallies[binning]))
-            if not np.isnan(value):
-                return 0.0 if self.model.calibrated and abs(value) <= ROUNDING else value
-        return _headline_number(estimator, limit_of(self.model, estimator, self.population).value)
+            found = _headline(estimator, Truth(core.functional(self._tallies[binning])))
+            if not np.isnan(found.value):
+                return Truth(0.0) if self.model.calibrated and abs(float(found)) <= ROUNDING else found
+        return _headline(estimator, limit_of(self.model, estimator, self.population))
 
     @cached_property
     def _tallies(self) -> dict[Binning, Tally]:
@@ -430,9 +437,10 @@ def _is_of_means(core: Estimator) -> bool:
     return not (core.needs or core.compares_labels or core.test_statistic or core.by_rows)
 
 
-def _headline_number(estimator: Estimator, value: float | Array) -> float:
-    number = np.asarray(value, dtype=float)
-    return float(estimator.estimand.core.headline(number) if number.ndim else number)
+def _headline(estimator: Estimator, truth: Truth) -> Truth:
+    """Return the true value of the number that an estimator is judged by."""
+    number = np.asarray(truth.value, dtype=float)
+    return replace(truth, value=float(estimator.estimand.core.headline(number) if number.ndim else number))
 
 
 def refuse_other_units(estimator: Estimator) -> None:

@@ -68,6 +68,24 @@ def test_mistakes_are_one_line(tmp_path, capsys):
     assert capsys.readouterr().err == "simulations: error: --predictions needs --label and --probs\n"
 
 
+def test_the_answer_names_upper_bounds():
+    class Silent(Study):
+        parts = figure = None
+
+        @staticmethod
+        def text(found):
+            return "Nothing."
+
+    dataset = xr.Dataset({"truth": 0.1, "limit": 0.1})
+    dataset["truth"].attrs["upper_bound"], dataset["limit"].attrs["upper_bound"] = "bold, two", ""
+    assert Silent().answer({"sweep": dataset}).splitlines() == [
+        "Nothing.",
+        "",
+        "upper bounds, not known exactly (sweep, truth): bold, two",
+    ]
+    assert Silent().answer({"sweep": xr.Dataset({"truth": 0.1})}) == "Nothing."
+
+
 @dataclass(frozen=True)
 class Uniform:
     """Some uniform numbers."""

@@ -12,7 +12,16 @@ import pytest
 import threadpoolctl
 
 import calibstat as cs
-from calibstat.generators import BetaPredictions, ClippedTails, DirichletPredictions, FinitePredictions, GaussianMixture
+from calibstat.cli.summarise import show_summary
+from calibstat.generators import (
+    BetaPredictions,
+    ClippedTails,
+    DirichletPredictions,
+    FinitePredictions,
+    GaussianMixture,
+    PairSwap,
+    TemperatureShift,
+)
 from calibstat.sweeps._draws import Cuts, RepeatData
 from calibstat.sweeps._grid import shares_the_sort
 from calibstat.sweeps._large_samples import value_and_error
@@ -354,6 +363,24 @@ def test_one_quadrature_gives_the_limits_of_all_cells():
                 assert value == pytest.approx(float(model.limit(make_one(n_bins))), rel=1e-10, abs=1e-13)
     assert not found["limit"][1, 0].any()
     assert found["limit"][0].all()
+
+
+def test_true_values_that_are_upper_bounds_say_so(capsys):
+    """Two classes out of three are pooled by no model of continuous predictions; what is 0 is exact all the same."""
+    models = {
+        "right": DirichletPredictions([1, 1, 1]),
+        "traded": DirichletPredictions([1, 1, 1], PairSwap(0.6)),
+        "bold": DirichletPredictions([1, 1, 1], TemperatureShift(1.3)),
+    }
+    seen = {"two": cs.TopK(2) | cs.ECE(cs.SimplexGrid(3)), "top": cs.TopLabel() | cs.ECE()}
+    found = Sweep(models, n=[50], estimators=seen, tests=seen, n_repeats=2, rng=0).run(progress=False)
+    summary = cs.summarise(found)
+    for told in (found, summary):
+        assert told["truth"].attrs["upper_bound"] == told["miscalibration"].attrs["upper_bound"] == "bold, two"
+    show_summary(summary, "table")
+    out = capsys.readouterr().out
+    assert "Upper bounds, not known exactly: the truth of bold, two." in out
+    assert "Power if the null is false, which is not known: bold, two." in out
 
 
 def brier(y_true, y_prob):
