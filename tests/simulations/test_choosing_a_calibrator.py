@@ -101,5 +101,5 @@ def test_a_file_of_real_predictions_is_judged_beside(tmp_path):
     assert np.isnan(found["value"].sel(model="images/net", calibrator="Platt")).all()
     assert np.isfinite(found["value"].sel(model="tabular/forest", calibrator="Platt")).all()
     lines = study._of_a_file(found)
-    assert lines[1].startswith("predictions.h5: 2 models, 56 pairs")
+    assert lines[1].startswith("predictions.h5: 2 models, 64 pairs")
     assert isinstance(part, Repeats)
