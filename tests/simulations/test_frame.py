@@ -110,6 +110,6 @@ def test_repeats_are_kept_and_another_design_is_refused(tmp_path):
 
 def test_fewer_repeats_are_the_first_of_more_on_a_cluster_too(tmp_path):
     few = Repeats(Uniform(3), 2).run(None, tmp_path / "few.nc")
-    with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+    with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0") as client:
         more = Repeats(Uniform(3), 5).run(client, tmp_path / "more.nc")
     assert np.array_equal(more["value"][:2], few["value"])
