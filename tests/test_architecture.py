@@ -113,6 +113,7 @@ INSIDE = {
     ("cli/demo.py", "sklearn.model_selection"),
     ("data/_classes.py", "scipy.optimize"),
     ("data/files.py", "pandas"),
+    ("data/sample.py", "calibstat.data.counted"),
     ("data/sample.py", "calibstat.data.files"),
     ("data/files.py", "pyarrow"),
     ("data/files.py", "xarray"),

@@ -68,7 +68,7 @@ def examine(
         return classes, source, found.columns(classes)
 
     _, (classes, source, outcomes), weights = all_of(
-        lambda: _check_rows(raw, names), classified, lambda: _weights(raw.weights)
+        lambda: check_rows(raw, names), classified, lambda: importance_weights(raw.weights)
     )
     guessed = names is not None and not vector and source.endswith(f"({SORTED})")
     if prevalence is not None:
@@ -101,7 +101,7 @@ def all_of(*checks: Callable[[], Any]) -> list[Any]:
     return found
 
 
-def _check_rows(raw: Arguments, names: Sequence[str] | None) -> None:
+def check_rows(raw: Arguments, names: Sequence[str] | None) -> None:
     """Raise if probabilities are outside [0, 1], or rows do not sum to one."""
     if not raw.copied.inside:
         check_range(raw.rows)
@@ -130,7 +130,7 @@ def warn_of_order(found: Examined) -> None:
     )
 
 
-def _weights(found: Column | None) -> Floats | None:
+def importance_weights(found: Column | None) -> Floats | None:
     """Return a copy of the importance weights; None if they are all equal."""
     if found is None:
         return None
@@ -194,6 +194,7 @@ class Arguments:
     rows: Array
     weights: Column | None
     variables: dict[str, Column]
+    called: str = "y_true"
 
     @cached_property
     def copied(self) -> Copied:
@@ -202,7 +203,7 @@ class Arguments:
 
     def columns(self) -> dict[str, Column]:
         """Everything but the probabilities, by the names that messages use."""
-        named = {"y_true": self.truth}
+        named = {self.called: self.truth}
         if self.weights is not None:
             named["sample_weight"] = self.weights
         return named | {f"variable {name!r}": each for name, each in self.variables.items()}
@@ -214,17 +215,21 @@ class Arguments:
             self.rows[kept],
             None if self.weights is None else self.weights.take(kept),
             {name: each.take(kept) for name, each in self.variables.items()},
+            self.called,
         )
 
 
-def gather(y_true: Any, y_prob: Any, variables: Any, sample_weight: Any) -> Arguments:
-    """Turn the arguments into arrays, and raise if their shapes or types do not fit together."""
+def gather(y_true: Any, y_prob: Any, variables: Any, sample_weight: Any, called: str = "y_true") -> Arguments:
+    """Turn the arguments into arrays, and raise if their shapes or types do not fit together.
+
+    What happened is `called` this in messages.
+    """
     truth, prob = as_array("y_true", y_true), as_array("y_prob", y_prob)
     _refuse_shape(truth, prob)
     labels = column("y_true", truth)
     _refuse_exchange(labels.values if labels.names is None else truth, prob)
     weights = None if sample_weight is None else column("sample_weight", sample_weight)
-    given = Arguments(labels, as_rows(prob), weights, named_columns(variables))
+    given = Arguments(labels, as_rows(prob), weights, named_columns(variables), called)
     _refuse_lengths(given)
     return given
 
@@ -278,14 +283,15 @@ def _refuse_lengths(given: Arguments) -> None:
     if len(given.rows) != n:
         turned = given.rows.ndim == 2 and given.rows.shape[1] == n
         advice = "pass y_prob.T" if turned else "there must be one label for each row of probabilities"
-        raise ValueError(f"y_true has {counted(n, 'row')} and y_prob has {len(given.rows)}: {advice}")
+        raise ValueError(f"{given.called} has {counted(n, 'row')} and y_prob has {len(given.rows)}: {advice}")
     for name, each in given.columns().items():
         if len(each.values) != n:
             raise ValueError(
-                f"{name} has {counted(len(each.values), 'row')}, but y_true and y_prob have {n}: pass one value each"
+                f"{name} has {counted(len(each.values), 'row')}, but {given.called} and y_prob have {n}: "
+                "pass one value each"
             )
     if n == 0:
-        raise ValueError("the sample is empty: y_true and y_prob have no rows; pass at least one")
+        raise ValueError(f"the sample is empty: {given.called} and y_prob have no rows; pass at least one")
 
 
 def without_missing(given: Arguments, nan_policy: str) -> tuple[Arguments, str]:

@@ -31,7 +31,7 @@ class Column:
         """Return which rows are missing; None if none is."""
         return absent(self.values) if self.names is None else _any(np.less(self.values, 0))
 
-    def take(self, kept: Bools) -> Column:
+    def take(self, kept: Bools | Ints) -> Column:
         """Return the same column at the rows that are kept."""
         return replace(self, values=self.values[kept])
 

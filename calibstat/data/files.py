@@ -182,7 +182,7 @@ def _body(
     place = {name: position for position, name in reversed(list(enumerate(names)))}  # the first of equal names
     positions = {name: place[name] for name in chosen.names}
     used, missing = list(positions.values()), dict.fromkeys(positions.values(), MISSING_VALUES)
-    missing[positions[chosen.y_true]] = MISSING_LABELS
+    missing |= {positions[name]: MISSING_LABELS for name in chosen.outcome.get("y_true", [])}
     frame = None if plain is None else _plain_columns(plain, delimiter, len(names), used)
     if frame is None:
         frame = _table(rows, sep=delimiter, names=list(range(len(names))), usecols=used, na=missing)

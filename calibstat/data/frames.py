@@ -21,7 +21,7 @@ Names: TypeAlias = str | Sequence[str]
 class Selection:
     """The columns of a sample, in the order asked for; columns matched by a glob keep the frame's order."""
 
-    y_true: str
+    outcome: dict[str, list[str]]  # y_true, counts, or events and trials
     y_prob: list[str]
     variables: list[str]
     sample_weight: str | None
@@ -29,34 +29,64 @@ class Selection:
     @property
     def names(self) -> list[str]:
         """The names of all columns, each once."""
+        happened = [name for names in self.outcome.values() for name in names]
         weight = [] if self.sample_weight is None else [self.sample_weight]
-        return list(dict.fromkeys([self.y_true, *self.y_prob, *self.variables, *weight]))
+        return list(dict.fromkeys([*happened, *self.y_prob, *self.variables, *weight]))
 
 
 def select(
-    names: Sequence[str], *, y_true: str, y_prob: Names, variables: Names | None, sample_weight: str | None, where: str
+    names: Sequence[str],
+    *,
+    y_prob: Names,
+    variables: Names | None = None,
+    sample_weight: str | None = None,
+    where: str,
+    counts: Names | None = None,
+    **outcome: str | None,
 ) -> Selection:
     """Find the requested columns among the `names` that exist.
 
+    `outcome` names the column of `y_true`, or those of `events` and `trials`; `counts` are in its place. `counts`,
     `y_prob` and `variables` may be several names, and globs. A glob never matches the labels or the weights, and one
     for `variables` matches no probabilities either. `where` is what messages call the frame or the file. If a column
     does not exist, a ValueError lists those that do; it names all that do not exist.
     """
-    single = [y_true] if sample_weight is None else [y_true, sample_weight]
-    _refuse_several_absent([*single, *_patterns(y_prob), *_patterns(variables or ())], names, where)
+    happened = {key: [name] for key, name in outcome.items() if name is not None}
+    _check_outcome({*happened, *(() if counts is None else ("counts",))})
+    single = [name for name in (*outcome.values(), sample_weight) if name is not None]
+    _refuse_several_absent(
+        [*single, *_patterns(counts or ()), *_patterns(y_prob), *_patterns(variables or ())], names, where
+    )
     for name in single:
         _matches(name, names, (), where, globs=False)
     _refuse_twice(y_prob)
+    if counts is not None:
+        happened["counts"] = _all_matches(counts, names, single, where)
+        single += happened["counts"]
     prob = _all_matches(y_prob, names, single, where)
-    if y_true in prob:
-        raise ValueError(f"the column {y_true!r} of {where} is asked for as y_true and as y_prob: it can be only one")
+    for key, columns in happened.items():
+        twice = [name for name in columns if name in prob]
+        if twice:
+            raise ValueError(
+                f"the column {twice[0]!r} of {where} is asked for as {key} and as y_prob: it can be only one"
+            )
     others = [] if variables is None else _all_matches(variables, names, [*single, *prob], where)
-    chosen = Selection(y_true, prob, others, sample_weight)
+    chosen = Selection(happened, prob, others, sample_weight)
     repeated = set(_repeated(names))
     for name in chosen.names:
         if name in repeated:
             raise ValueError(f"{where} has more than one column {name!r}: rename one of them")
     return chosen
+
+
+def _check_outcome(given: set[str]) -> None:
+    """Raise unless what happened is named in one of the three ways."""
+    if given not in ({"y_true"}, {"counts"}, {"events", "trials"}):
+        found = " and ".join(f"{name}=" for name in sorted(given)) or "none"
+        raise TypeError(
+            f"what happened is in the columns of {found}, but y_true= is expected; or, where a row stands for several, "
+            "counts= of each class, or events= and trials="
+        )
 
 
 def _repeated(names: Sequence[str]) -> list[str]:
@@ -155,8 +185,13 @@ def arguments_from(frame: Any, chosen: Selection) -> dict[str, Any]:
         # pyarrow tables are converted by pandas, which keeps categories.
         frame = frame.select(chosen.names).to_pandas(ignore_metadata=True)
     prob, columns = _probabilities(frame, chosen.y_prob)
+    happened = {key: frame[names[0]] for key, names in chosen.outcome.items() if key != "counts"}
+    counted_in = chosen.outcome.get("counts")
+    if counted_in:
+        happened["counts"] = np.column_stack([numbers(name, frame[name]) for name in counted_in])
+        happened["count_columns"] = [as_text(name) for name in counted_in]
     return {
-        "y_true": frame[chosen.y_true],
+        **happened,
         "y_prob": prob,
         "variables": {name: frame[name] for name in chosen.variables} or None,
         "sample_weight": None if chosen.sample_weight is None else frame[chosen.sample_weight],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from types import EllipsisType
@@ -102,6 +102,10 @@ class Sample:
 
     @classmethod
     def _examined(cls, seen: str = "", **arguments: Any) -> Sample:
+        if "y_true" not in arguments:
+            from calibstat.data.counted import counted_sample  # it needs this file
+
+            return counted_sample(**arguments)
         sample = object.__new__(cls)
         sample._take_over(examine(**arguments), seen)
         return sample
@@ -127,8 +131,11 @@ class Sample:
         cls,
         frame: Any,
         *,
-        y_true: str,
+        y_true: str | None = None,
         y_prob: str | Sequence[str],
+        counts: str | Sequence[str] | None = None,
+        events: str | None = None,
+        trials: str | None = None,
         variables: str | Sequence[str] | None = None,
         sample_weight: str | None = None,
         labels: Sequence[Hashable] | None = None,
@@ -144,6 +151,8 @@ class Sample:
             Name of the column of labels.
         y_prob : str or sequence of str
             Names of the probability columns; ``*`` and ``?`` match, and keep the frame's column order.
+        counts, events, trials : str or sequence of str, optional
+            In place of `y_true`, where rows stand for several: the columns of `Sample.from_counts`.
         variables, sample_weight : str, optional
             Names of further columns (globs allowed for `variables`).
         labels, nan_policy, prevalence
@@ -156,7 +165,8 @@ class Sample:
         >>> cs.Sample.from_frame(frame, y_true="pet", y_prob="prob_*").labels
         ('dog', 'cat')
         """
-        taken = frame_arguments(frame, y_true=y_true, y_prob=y_prob, variables=variables, sample_weight=sample_weight)
+        happened = {"y_true": y_true, "counts": counts, "events": events, "trials": trials}
+        taken = frame_arguments(frame, **happened, y_prob=y_prob, variables=variables, sample_weight=sample_weight)
         return cls._examined(**taken, labels=labels, nan_policy=nan_policy, prevalence=prevalence)
 
     @classmethod
@@ -164,8 +174,11 @@ class Sample:
         cls,
         path: Any,
         *,
-        y_true: str,
+        y_true: str | None = None,
         y_prob: str | Sequence[str],
+        counts: str | Sequence[str] | None = None,
+        events: str | None = None,
+        trials: str | None = None,
         variables: str | Sequence[str] | None = None,
         sample_weight: str | None = None,
         labels: Sequence[Hashable] | None = None,
@@ -179,7 +192,7 @@ class Sample:
         Parameters
         ----------
         path : str or path
-        y_true, y_prob, variables, sample_weight
+        y_true, y_prob, counts, events, trials, variables, sample_weight
             Names of columns (of arrays, for NPZ and NetCDF), as in `from_frame`.
         labels, nan_policy, prevalence
             As for `Sample`.
@@ -191,7 +204,8 @@ class Sample:
         """
         from calibstat.data.files import file_arguments  # readers of text and archives, which arrays do not need
 
-        taken = file_arguments(path, y_true=y_true, y_prob=y_prob, variables=variables, sample_weight=sample_weight)
+        happened = {"y_true": y_true, "counts": counts, "events": events, "trials": trials}
+        taken = file_arguments(path, **happened, y_prob=y_prob, variables=variables, sample_weight=sample_weight)
         return cls._examined(**taken, labels=labels, nan_policy=nan_policy, prevalence=prevalence)
 
     @classmethod
@@ -219,6 +233,57 @@ class Sample:
         taken = estimator_arguments(estimator, X)
         others = {"sample_weight": sample_weight, "nan_policy": nan_policy, "prevalence": prevalence}
         return cls._examined(**taken, y_true=y, variables=variables, **others)
+
+    @classmethod
+    def from_counts(
+        cls,
+        y_prob: Any,
+        counts: Any = None,
+        *,
+        events: Any = None,
+        trials: Any = None,
+        variables: Any = None,
+        sample_weight: Any = None,
+        labels: Sequence[Hashable] | None = None,
+        nan_policy: str = "raise",
+    ) -> Sample:
+        """Take predictions, and how often each outcome followed each of them.
+
+        The sample is that of the rows that are counted: every result is the same as if they were written out.
+
+        Parameters
+        ----------
+        y_prob : (m,) or (m, K) floats
+            Different predictions, as for `Sample`; equal ones may stand in several rows.
+        counts : (m, K) whole numbers, optional
+            How many rows had each outcome; columns in the order of `labels`, or with names that spell the labels as
+            those of `y_prob` do.
+        events, trials : (m,) whole numbers, optional
+            For two classes, in place of `counts`: how many rows had the event, the last class, and how many there were.
+        variables : mapping or data frame, optional
+            What else is known of the rows of each prediction, by name, (m,) each.
+        sample_weight : (m,) non-negative floats, optional
+            The importance weight of each of the rows of a prediction; how many there are is no weight.
+        labels, nan_policy
+            As for `Sample`; without `labels` or names they are 0 to K - 1, and False and True for events.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument is invalid, counts are no whole numbers, or there are more events than trials.
+
+        Examples
+        --------
+        >>> import calibstat as cs
+        >>> sample = cs.Sample.from_counts([0.1, 0.4, 0.8], events=[2, 11, 25], trials=[30, 30, 30])
+        >>> sample
+        Sample(n=90, classes=(False, True), counted for 3 predictions)
+        >>> round(cs.ECE()(sample), 4)
+        0.0333
+        """
+        happened = {"counts": counts, "events": events, "trials": trials}
+        others = {"variables": variables, "sample_weight": sample_weight, "labels": labels, "nan_policy": nan_policy}
+        return cls._examined(y_prob=y_prob, **happened, **others)
 
     @classmethod
     def from_confidence(
@@ -258,14 +323,17 @@ class Sample:
         return len(self.outcomes)
 
     def __repr__(self) -> str:
+        return safe(f"Sample({', '.join(self._parts(self.predictions))})")
+
+    def _parts(self, known: Predictions) -> list[str]:
         parts = [f"n={len(self)}", f"classes={self._shown_labels()}"]
-        if self.predictions.variables:
-            parts.append(f"variables={tuple(self.predictions.variables)!r}")
-        if self.predictions.weights is not None:
+        if known.variables:
+            parts.append(f"variables={tuple(known.variables)!r}")
+        if known.weights is not None:
             parts.append("weighted")
-        if self.predictions.seen:
-            parts.append(f"seen through {self.predictions.seen}")
-        return safe(f"Sample({', '.join(parts)})")
+        if known.seen:
+            parts.append(f"seen through {known.seen}")
+        return parts
 
     def _shown_labels(self) -> str:
         if len(self.labels) <= 10:
@@ -287,6 +355,11 @@ class Sample:
     def y_prob(self) -> Floats:
         """(n, K) the probabilities as given, in double precision."""
         return self.predictions.probabilities
+
+    def seen_through(self, look: Callable[[Predictions], Any]) -> Sample:
+        """Return the sample that a lens shows, by what it does with predictions, its `look`."""
+        view = look(self.predictions)
+        return Sample.of(view.predictions, view.outcomes(self.outcomes).astype(np.intp, copy=False))
 
     def take(self, rows: Array) -> Sample:
         """Return the sample at `rows` (indices, or a mask of length n)."""

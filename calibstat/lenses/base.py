@@ -95,8 +95,7 @@ class Lens(HasParameters, ABC):
     @final
     def __call__(self, sample: Sample) -> Sample:
         """Return the sample as seen through the lens (the induced sample)."""
-        view = self.look(sample.predictions)
-        return Sample.of(view.predictions, view.outcomes(sample.outcomes).astype(np.intp, copy=False))
+        return sample.seen_through(self.look)
 
     @final
     def __or__(self, other: Lens) -> Lens:

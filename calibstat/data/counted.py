@@ -1,0 +1,232 @@
+"""Rows that each stand for several: a prediction, and how often each outcome followed it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from calibstat._text import counted, safe
+from calibstat.data._classes import as_labels, classes_of_columns, common_prefix
+from calibstat.data.arrays import Floats, Ints
+from calibstat.data.checks import (
+    Examined,
+    all_of,
+    as_variable,
+    check_rows,
+    gather,
+    importance_weights,
+    locked,
+    own,
+    warn_of_order,
+    without_missing,
+)
+from calibstat.data.columns import as_array, column, names_of
+from calibstat.data.parameters import keep
+from calibstat.data.sample import Predictions, Sample
+
+# So many probabilities are written out at most: a gigabyte, and as much again while they are used.
+MOST_WRITTEN_OUT = 10**8
+# The order of classes is looked at in so many rows.
+_LOOKED_AT = 100_000
+# From here on floats leave out whole numbers.
+_MOST_COUNTED = 2.0**53
+
+
+@final
+class CountedSample(Sample):
+    """Predictions, and how often each outcome followed each; made by `Sample.from_counts`.
+
+    It is the sample of the rows that are counted, in the order of predictions and, for each of them, of outcomes. They
+    are written out when something reads single rows.
+
+    Attributes
+    ----------
+    each : Predictions
+        The predictions (m), with the weights that each of their rows has.
+    counts : (m, K) ints
+        How often each outcome followed.
+    """
+
+    each: Predictions
+    counts: Ints
+
+    def __init__(self, each: Predictions, counts: Ints) -> None:
+        keep(self, each=each, counts=counts)
+
+    @cached_property
+    def predictions(self) -> Predictions:
+        """The label-blind part of the rows, written out."""
+        width = self.each.rows[:1].size
+        if len(self) * width > MOST_WRITTEN_OUT:
+            raise ValueError(
+                f"the sample counts {len(self):,} rows, but this needs them one by one, of which at most "
+                f"{MOST_WRITTEN_OUT // width:,} are written out; take fewer predictions, or ask for what reads counts"
+            )
+        written = self.each.take(np.repeat(np.arange(len(self.counts)), self.counts.sum(axis=1)))
+        return replace(written, rows=own(written.rows))
+
+    @cached_property
+    def outcomes(self) -> Ints:
+        """(n,) the column of the label that occurred, row by row."""
+        codes = np.broadcast_to(np.arange(self.counts.shape[1]), self.counts.shape)
+        return locked(np.repeat(codes.ravel(), self.counts.ravel()))
+
+    @property
+    def labels(self) -> tuple[Hashable, ...]:
+        """The label of each column."""
+        return self.each.classes
+
+    @property
+    def pooled(self) -> tuple[Predictions, Floats]:
+        """The predictions as rows that stand for several, and the share (m, K) of each outcome among these."""
+        rows = self.counts.sum(axis=1).astype(float)
+        weights = rows if self.each.weights is None else rows * self.each.weights
+        return replace(self.each, counts=rows, weights=weights), self.counts / rows[:, None]
+
+    def seen_through(self, look: Callable[[Predictions], Any]) -> Sample:
+        """Return what a lens shows: predictions, and counts of the outcomes that it shows."""
+        view = look(self.each)
+        return CountedSample(view.predictions, view.chances(self.counts).astype(np.int64))
+
+    def some(self, most: int) -> Examined:
+        """Return every so-many-th row, written out, so that there are `most` at most."""
+        ends = self.counts.cumsum()
+        place = np.searchsorted(ends, np.arange(0, ends[-1], -(-ends[-1] // most)), side="right")
+        row, outcome = np.divmod(place, self.counts.shape[1])
+        return Examined(self.each.rows[row], outcome, self.labels, None, {}, self.each.source, guessed=False)
+
+    def __len__(self) -> int:
+        return int(self.counts.sum())
+
+    def __repr__(self) -> str:
+        counts = f"counted for {counted(len(self.counts), 'prediction')}"
+        return safe(f"Sample({', '.join([*self._parts(self.each), counts])})")
+
+
+def counted_sample(
+    y_prob: Any,
+    counts: Any = None,
+    *,
+    events: Any = None,
+    trials: Any = None,
+    variables: Any = None,
+    sample_weight: Any = None,
+    labels: Sequence[Hashable] | None = None,
+    nan_policy: str = "raise",
+    prevalence: Any = None,
+    columns: Sequence[str] | None = None,
+    count_columns: Sequence[str] | None = None,
+) -> CountedSample:
+    """Check the arguments of `Sample.from_counts`; the names of columns of `y_prob` and `counts` may be known."""
+    if prevalence is not None:
+        raise ValueError("prevalence= is for single rows, not for counts of them: leave it out, or write the rows out")
+    given, called = _as_counts(counts, events, trials), "events" if counts is None else "counts"
+    number = np.where(np.isnan(given).any(axis=1), np.nan, np.arange(len(given)))
+    raw, omitted = without_missing(gather(number, y_prob, variables, sample_weight, called), nan_policy)
+    kept, vector = raw.truth.values.astype(np.intp), raw.rows.ndim == 1
+    of_prob = names_of(y_prob) if columns is None and not vector else columns
+    named = names_of(counts) if count_columns is None else count_columns
+    spelt = _spelt(given.shape[1], named, None if vector else of_prob, counts is None)
+
+    def classified() -> tuple[tuple[Hashable, ...], str]:
+        width = 2 if vector else raw.rows.shape[1]
+        if given.shape[1] != width:
+            raise ValueError(
+                f"{called} has {counted(given.shape[1], 'column')}, but y_prob is for {width} classes: pass how often "
+                "each class followed, one column for each class"
+            )
+        occurring = as_labels(column("labels", np.array(spelt, dtype=object)))
+        if labels is not None and set(labels).isdisjoint(spelt):  # names that spell none of them are not asked
+            occurring = as_labels(column("labels", np.array(list(labels), dtype=object)))
+        return classes_of_columns(occurring, width, vector=vector, labels=labels, columns=of_prob)
+
+    _, (classes, source), weights, _ = all_of(
+        lambda: check_rows(raw, of_prob),
+        classified,
+        lambda: importance_weights(raw.weights),
+        lambda: _check(given[kept], kept, called),
+    )
+    found = given[kept].astype(np.int64)
+    if named is not None and set(classes) == set(spelt):
+        found = found[:, [spelt.index(label) for label in classes]]
+    there = np.flatnonzero(found.any(axis=1))
+    known = {name: as_variable(each.take(there)) for name, each in raw.variables.items()}
+    weights = None if weights is None else locked(weights[there])
+    each = Predictions(raw.copied.rows[there], classes, weights, known, source=source + omitted)
+    made = CountedSample(each, locked(found[there]))
+    warn_of_order(made.some(_LOOKED_AT))
+    return made
+
+
+def _as_counts(counts: Any, events: Any, trials: Any) -> Floats:
+    """Return how often each outcome followed (m, K), NaN where a number is missing."""
+    if (counts is None) == (events is None and trials is None) or (events is None) != (trials is None):
+        raise TypeError(
+            "pass how often each class followed, counts= (m, K), or for two classes events= and trials=, one of each "
+            "for every prediction"
+        )
+    if counts is not None:
+        return _numbers("counts", counts, 2)
+    happened, tried = _numbers("events", events, 1), _numbers("trials", trials, 1)
+    if len(happened) != len(tried):
+        raise ValueError(
+            f"events has {counted(len(happened), 'row')} and trials has {len(tried)}: pass one of each for every "
+            "prediction"
+        )
+    beyond = happened > tried
+    if beyond.any():
+        row = int(np.argmax(beyond))
+        raise ValueError(
+            f"events is {happened[row]:g} in row {row} (rows count from 0), more than its {tried[row]:g} trials: "
+            "trials count all rows, those with the event among them"
+        )
+    return np.column_stack([tried - happened, happened])
+
+
+def _numbers(name: str, given: Any, dimensions: int) -> Floats:
+    array = as_array(name, given)
+    if array.ndim != dimensions:
+        raise ValueError(
+            f"{name} has shape {array.shape}, but "
+            + (
+                "(m, K) is expected: one row for each prediction, one column for each class"
+                if dimensions == 2
+                else "one number for each prediction is expected, shape (m,)"
+            )
+        )
+    found = column(name, array.ravel())
+    if found.names is not None:
+        raise ValueError(f"{name} holds text (such as {found.names[0]!r}), but whole numbers are expected")
+    return found.values.astype(np.float64).reshape(array.shape)
+
+
+def _check(counts: Floats, numbers: Ints, called: str) -> None:
+    """Raise unless these are numbers of rows; `numbers` are those of the rows."""
+    wrong = ~((counts >= 0) & (counts == np.floor(counts)) & (counts < _MOST_COUNTED)).all(axis=1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"{called} gives the numbers {', '.join(f'{each:g}' for each in counts[row][:6])} of each class in row "
+            f"{numbers[row]} (rows count from 0): whole numbers of rows are expected; weights that are no numbers of "
+            "rows are sample_weight"
+        )
+    total = counts.sum()
+    if not 0 < total < _MOST_COUNTED:
+        raise ValueError(f"{called} adds up to {total:g} rows: at least 1 and fewer than 2^53 are expected")
+
+
+def _spelt(
+    n_classes: int, names: Sequence[str] | None, of_prob: Sequence[str] | None, of_events: bool
+) -> list[Hashable]:
+    """Return the label of each column of counts: what names say after their common beginning, else their places."""
+    said = names or (of_prob if of_prob is not None and len(of_prob) == n_classes else None)
+    if said is None or of_events:
+        return [False, True] if of_events else list(range(n_classes))
+    length = len(re.sub(r"[^\W_]+$", "", common_prefix(said))) if len(said) > 1 else 0
+    parts = [name[length:] for name in said]
+    return list(map(int, parts)) if all(re.fullmatch(r"-?\d+", part) for part in parts) else list(parts)
