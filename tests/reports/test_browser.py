@@ -1,0 +1,316 @@
+"""The page of a report in a real browser, Chromium without a window. Skipped where there is none."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from calibstat.reports.page import render
+from reports.documents import LENSES, hostile, report
+
+WHY = "it comes with the extra 'test'"
+playwright = pytest.importorskip("playwright.sync_api", reason=f"playwright drives the browser: {WHY}")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason=f"axe looks for barriers: {WHY}")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here (apt-get install chromium)")
+
+DOCUMENTS = {"report": report, "hostile": hostile}
+PAPER = {"A4": (210, 297), "Letter": (215.9, 279.4)}
+MARGINS = 30  # millimetres, left and right together
+Open = Callable[..., Any]
+
+each_document = pytest.mark.parametrize("name", DOCUMENTS)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("pages")
+    for name, document in DOCUMENTS.items():
+        (made / f"{name}.html").write_text(render(document()), encoding="utf-8")
+    return made
+
+
+@pytest.fixture
+def opened(browser: Any, folder: Path) -> Iterator[Open]:
+    """Open a page; when the test ends, nothing may have been said, asked for or popped up."""
+    heard: list[str] = []
+    contexts = []
+
+    def open_page(name: str = "report", *, width: int = 1000, address: str = "", **options: Any) -> Any:
+        context = browser.new_context(viewport={"width": width, "height": 800}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: heard.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: heard.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: heard.append(f"dialog: {dialog.message}"))
+        asked = (folder / f"{name}.html").as_uri()
+        page.on("request", lambda request: None if request.url.startswith(asked) else heard.append(request.url))
+        page.goto(asked + address)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert heard == []
+
+
+@each_document
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1400])
+def test_it_loads_in_silence_and_puts_up_no_barrier(opened, name, scheme, width):
+    page = opened(name, width=width, color_scheme=scheme)
+    found = axe.Axe().run(page).response["violations"]
+    assert [(each["id"], each["impact"], each["nodes"][0]["target"]) for each in found] == []
+
+
+def test_the_search_for_barriers_finds_them(opened):
+    page = opened()
+    page.evaluate("document.querySelector('h1').style.color = '#ddd'")
+    assert [each["id"] for each in axe.Axe().run(page).response["violations"]] == ["color-contrast"]
+
+
+def test_silence_would_be_broken_by_a_request(opened, browser):
+    context = browser.new_context()
+    page = context.new_page()
+    heard: list[str] = []
+    page.on("console", lambda message: heard.append(message.text))
+    page.set_content(render(report()).replace("<main>", '<main><img src="data:image/png;x" onerror="alert(1)">'))
+    page.evaluate("document.body.append(Object.assign(new Image(), {src: 'https://example.invalid/x.png'}))")
+    page.wait_for_timeout(200)
+    context.close()
+    assert any("Content Security Policy" in each for each in heard)
+
+
+@each_document
+@pytest.mark.parametrize("width", [360, 1000, 1400])
+def test_only_tables_are_wider_than_the_window(opened, name, width):
+    page = opened(name, width=width)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+# Tables
+
+
+def column(page: Any, place: int) -> list[str]:
+    return [each.strip() for each in page.locator(f"tbody tr > :nth-child({place + 1})").all_inner_texts()]
+
+
+def test_tables_sort_up_and_down_and_back(opened):
+    page = opened()
+    before = column(page, 0)
+    button = page.get_by_role("button", name="Rows")
+    head = page.locator("thead th").nth(1)
+    assert head.get_attribute("aria-sort") == "none"
+    button.click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert column(page, 1) == ["2\u202f466", "2\u202f785", "5\u202f244", "5\u202f255", "13\u202f706"]
+    button.press("Enter")
+    assert head.get_attribute("aria-sort") == "descending"
+    assert column(page, 1)[0] == "13\u202f706"
+    page.get_by_role("button", name="Group").press("Space")
+    assert head.get_attribute("aria-sort") == "none"
+    assert column(page, 0) == sorted(before)
+    page.get_by_role("button", name="Happened minus predicted").click()
+    assert [each.split()[0] for each in column(page, 4)] == ["-5.0", "-3.3", "-2.1", "0.5", "2.2"]
+    for _ in range(2):
+        page.get_by_role("button", name="Happened minus predicted").click()
+    assert column(page, 0) == before
+
+
+def test_what_has_no_number_comes_last_up_and_down(opened, folder):
+    document = report()
+    document["sections"][0]["blocks"][1]["rows"][0][1] = {"text": "unknown", "value": None}
+    (folder / "missing.html").write_text(render(document), encoding="utf-8")
+    page = opened("missing")
+    for _ in range(2):
+        page.get_by_role("button", name="Rows").click()
+        assert column(page, 1)[-1] == "unknown"
+
+
+# Lenses
+
+
+def pictures(page: Any) -> list[str]:
+    return [each.strip() for each in page.locator("figure > svg:visible + figcaption").all_inner_texts()]
+
+
+def choice(page: Any, lens: str) -> Any:
+    return page.get_by_role("radio", name=lens, exact=True)
+
+
+def test_the_switch_shows_one_lens_or_all(opened):
+    page = opened()
+    assert pictures(page)[0] == f"Seen as {LENSES[0]}."
+    assert len([each for each in pictures(page) if each.startswith("Seen")]) == 1
+    choice(page, LENSES[1]).check()
+    assert pictures(page)[0] == f"Seen as {LENSES[1]}."
+    assert page.get_by_text("Only the second lens sees this.").is_visible()
+    choice(page, "all").check()
+    assert len([each for each in pictures(page) if each.startswith("Seen")]) == 3
+
+
+def test_the_switch_works_by_keyboard_and_the_address_remembers(opened):
+    page = opened()
+    choice(page, LENSES[0]).focus()
+    page.keyboard.press("ArrowRight")
+    assert pictures(page)[0] == f"Seen as {LENSES[1]}."
+    page.keyboard.press("ArrowRight")
+    address = page.url.partition("#")[2]
+    again = opened(address=f"#{address}")
+    assert pictures(again)[0] == f"Seen as {LENSES[2]}."
+    assert choice(again, LENSES[2]).is_checked()
+
+
+@pytest.mark.parametrize("address", ["#lens=%", "#lens=unknown", "#where", "#nowhere"])
+def test_an_address_that_names_no_lens_shows_the_first(opened, address):
+    assert pictures(opened(address=address))[0] == f"Seen as {LENSES[0]}."
+
+
+def test_a_section_without_anything_to_show_goes_with_its_link(opened, folder):
+    document = report()
+    document["sections"][2]["blocks"] = [{"kind": "text", "lens": LENSES[1], "sentences": ["Alone."]}]
+    (folder / "alone.html").write_text(render(document), encoding="utf-8")
+    page = opened("alone")
+    heading, link = page.get_by_role("heading", name="How was this computed?"), page.get_by_role("link", name="Method")
+    assert not heading.is_visible()
+    assert not link.is_visible()
+    choice(page, LENSES[1]).check()
+    assert heading.is_visible()
+    assert link.is_visible()
+
+
+def test_without_a_script_everything_is_read(opened):
+    page = opened(java_script_enabled=False)
+    assert len([each for each in pictures(page) if each.startswith("Seen")]) == 3
+    assert page.locator(".block:visible").count() == page.locator(".block").count()
+    assert not page.locator("fieldset").is_visible()
+    assert page.locator("button:visible").count() == 0
+
+
+def test_keys_reach_everything_that_acts(opened):
+    page = opened(width=360)
+    reached = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.closest('a, input, button, svg, .scroll, pre')?.outerHTML"))
+    acting = page.locator("a, input:checked, button, figure.turns > svg").evaluate_all(
+        "all => all.map(e => e.outerHTML)"
+    )
+    assert set(acting) <= reached
+
+
+# The tetrahedron
+
+
+def seen(page: Any) -> list[float]:
+    """Where the parts of the tetrahedron are."""
+    return page.locator("[data-at]").evaluate_all(
+        "all => all.flatMap(e => ['x1', 'y1', 'x2', 'y2', 'cx', 'cy', 'x', 'y'].map(k => Number(e.getAttribute(k))))"
+    )
+
+
+def test_the_tetrahedron_turns_by_keys_and_by_buttons(opened):
+    page = opened()
+    first = seen(page)
+    picture = page.get_by_role("img", name="Arrows in a tetrahedron")
+    for there, back in [("ArrowLeft", "ArrowRight"), ("ArrowUp", "ArrowDown")]:
+        picture.press(there)
+        assert seen(page) != first
+        picture.press(back)  # what was seen at first is what the script draws
+        assert seen(page) == pytest.approx(first, abs=2e-4)
+    page.get_by_role("button", name="Turn left").click()
+    turned = seen(page)
+    picture.press("ArrowRight")
+    picture.press("ArrowRight")
+    assert turned != pytest.approx(first, abs=0.01)
+    assert seen(page) == pytest.approx(first, abs=2e-4)
+
+
+def test_the_tetrahedron_turns_by_mouse_and_by_touch(opened):
+    page = opened(has_touch=True)
+    picture = page.get_by_role("img", name="Arrows in a tetrahedron")
+    picture.scroll_into_view_if_needed()
+    box = picture.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    before = seen(page)
+    page.mouse.move(x + 40, y)
+    assert seen(page) == before
+    page.mouse.down()
+    page.mouse.move(x + 80, y + 20)
+    page.mouse.up()
+    by_mouse = seen(page)
+    assert by_mouse != before
+    page.mouse.move(x, y)
+    assert seen(page) == by_mouse
+    session = page.context.new_cdp_session(page)
+    for kind, points in [
+        ("touchStart", [(x, y)]),
+        *(("touchMove", [(x + 20 * k, y)]) for k in range(1, 5)),
+        ("touchEnd", []),
+    ]:
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": a, "y": b} for a, b in points]})
+    assert seen(page) != by_mouse
+
+
+# Light, dark, paper
+
+
+def colour(page: Any, selector: str, name: str = "color") -> str:
+    return page.locator(selector).first.evaluate(f"e => getComputedStyle(e)['{name}']")
+
+
+def test_dark_pages_have_dark_paper_and_pictures(opened):
+    light, dark = opened(color_scheme="light"), opened(color_scheme="dark")
+    assert colour(light, "body", "background-color") == "rgb(255, 255, 255)"
+    assert colour(dark, "body", "background-color") == "rgb(21, 25, 29)"
+    assert colour(light, ".picture path", "fill") == "rgb(255, 255, 255)"
+    assert colour(dark, ".picture path", "fill") == "rgb(21, 25, 29)"
+
+
+@each_document
+@pytest.mark.parametrize("paper", PAPER)
+def test_on_paper_everything_is_light_and_nothing_is_cut(opened, name, paper):
+    wide = round((PAPER[paper][0] - MARGINS) / 25.4 * 96)
+    page = opened(name, width=wide, color_scheme="dark")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert colour(page, "body") == "rgb(34, 34, 34)"
+    assert page.locator(".block:visible").count() == page.locator(".block").count()
+    assert page.locator("nav:visible, fieldset:visible, .buttons:visible").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= wide
+    assert page.locator(".scroll").evaluate_all("all => all.filter(e => e.scrollWidth > e.clientWidth).length") == 0
+
+
+@pytest.mark.parametrize("paper", PAPER)
+def test_it_prints(opened, paper, tmp_path):
+    path = tmp_path / "report.pdf"
+    opened("hostile", color_scheme="dark").pdf(path=path, format=paper)
+    sizes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", path.read_bytes())
+    assert len(sizes) >= 4
+    for size in sizes:
+        assert [float(each) / 72 * 25.4 for each in size] == pytest.approx(PAPER[paper], abs=0.6)
+
+
+@pytest.mark.skipif(
+    shutil.which("pdftotext") is None, reason="there is no pdftotext here (apt-get install poppler-utils)"
+)
+def test_a_long_table_repeats_its_header_on_each_page(opened, tmp_path):
+    path = tmp_path / "report.pdf"
+    opened("hostile").pdf(path=path, format="A4")
+    text = subprocess.run(["pdftotext", "-layout", path, "-"], capture_output=True, text=True, check=True).stdout
+    with_rows = [page for page in text.split("\f") if len(re.findall(r"</script> \d\d ", page)) > 2]
+    assert len(with_rows) >= 3
+    assert all("Predicted" in page for page in with_rows)
