@@ -219,7 +219,7 @@ def _blocks(
     dealt = np.minimum(np.arange(m) * 3 * n_blocks // (2 * m), n_blocks)
     if np.bincount(dealt, minlength=n_blocks + 1).min() < least:
         raise ValueError(
-            f"n_blocks is {n_blocks}, but {m} {what} are too few for that many blocks of at least {least} {what}: "
+            f"{m} {what} are too few for {n_blocks} blocks (n_blocks) of at least {least} {what}: "
             f"take fewer blocks{' or a smaller min_size' if groups is None else ''}, or more {what}."
         )
     home: Ints = rng.permutation(dealt)[codes]

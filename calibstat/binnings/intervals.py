@@ -309,7 +309,9 @@ class FixedEdges(Binning):
         check_kind("closed", closed, Side)
         given = tuple(float(edge) for edge in edges)
         if len(given) < 2 or not all(np.diff(given) > 0):
-            raise ValueError(f"edges are {given!r}; give at least two strictly increasing numbers.")
+            raise ValueError(
+                f"edges are {', '.join(map(str, given)) or 'none'}; give at least two strictly increasing numbers."
+            )
         keep(self, edges=given, closed=closed)
 
     __repr__ = without_defaults

@@ -70,6 +70,8 @@ def load(path: str | Path) -> Calibrator:
         if content["checksum"] != _checksum(content["calibrator"]):
             raise ValueError("its checksum is that of other content: it was changed or damaged after it was saved")
         found = _restored(content["calibrator"])
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise ValueError(f"{path} does not hold a calibrator of this package: it is not JSON") from None
     except RecursionError:
         raise ValueError(f"{path} does not hold a calibrator of this package: it is nested too deeply") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

@@ -226,7 +226,7 @@ def refuse_missing_classes(targets: Ints, weights: Floats, classes: Array, every
     mass = np.bincount(targets, weights, minlength=len(classes))
     missing = [str(name) for name, each in zip(classes, mass, strict=True) if each <= 0]
     if len(classes) - len(missing) < 2:
-        raise ValueError("only one class occurs in y with positive weight: a calibrator needs at least two")
+        raise ValueError("only one class occurs among rows of positive weight: a calibrator needs at least two")
     if every and missing:
         raise ValueError(
             f"class {missing[0]} does not occur in y: this calibrator needs a row of every class; use "

@@ -77,7 +77,7 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         self.classes_, targets = self._classes(y)
         if len(self.classes_) < 2 or (weights is not None and len(np.unique(y[weights > 0])) < 2):
-            raise ValueError("only one class occurs in y with positive weight: a classifier needs at least two")
+            raise ValueError("only one class occurs among rows of positive weight: a classifier needs at least two")
         if getattr(self._calibrator(), "binary", False):
             refuse_more_than_two(type(self._calibrator()).__name__, y, len(self.classes_))
         responses, rows = self._responses(X, y, weights)

@@ -52,6 +52,8 @@ OPTIONS = {
     "null is ": "--null is ",
     "min_size or min_expected": "--min-size or --min-expected",
     "min_expected is ": "--min-expected is ",
+    " (n_blocks)": "",
+    "take fewer blocks or a smaller min_size": "take a smaller --min-size",
     "min_size": "--min-size",
     "missing='level'": "--missing level",
     "by: ": "--by: ",

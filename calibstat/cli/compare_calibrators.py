@@ -22,6 +22,14 @@ from calibstat.cli.text import ProgressBar, plain_warnings, say
 from calibstat.comparisons.recommend import usual_calibrators
 from calibstat.comparisons.splits import TEST_SIZE, UNCALIBRATED
 
+_OPTIONS = {
+    "adjust is ": "--adjust is ",
+    "test_size ": "--test-size ",
+    "n_splits": "--n-splits",
+    "cv is ": "--cv is ",
+    "cv= ": "--cv ",
+}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
@@ -67,7 +75,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--calibrators {','.join(names)}: name each only once, such as platt,beta,isotonic")
     variables = arguments.variables or ()
     refuse_unused("--calibrators", names, variables)
-    with plain_warnings(), options.named_options({"adjust is ": "--adjust is "}):
+    with plain_warnings(), options.named_options(_OPTIONS):
         sample = read_sample(arguments, variables, "--variables")
         made = {name: make_calibrator("--calibrators", name, variables, len(sample.labels)) for name in names}
         tried = made or usual_calibrators(sample, _share_of_tests(arguments))

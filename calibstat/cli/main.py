@@ -126,7 +126,11 @@ _IN_WORDS = {
     "pass numpy.exp(y_prob)": "take the exponential of each",
     "normalised first, y_prob / y_prob.sum(axis=1, keepdims=True)": "divided by the sum of their row first",
     "has one dimension and so is for 2 classes": "is the probability of one of two classes",
-    "; the order of arguments is (y_true, y_prob)": "",
+    "asked for as y_true and as y_prob": "asked for as --label and as --probs",
+    "y_prob names the column": "--probs names the column",
+    "are asked for as y_prob or variables": "are asked for",
+    "prevalence=": "--prevalence",
+    "labels must be integers, booleans or strings": "labels are whole numbers, truth values or texts",
     "pass Sample(..., prevalence=)": "give --prevalence",
     "the columns of y_prob (": "the columns of --probs (",
     "if that is what y_prob holds": "if that is meant",
@@ -135,7 +139,6 @@ _IN_WORDS = {
 
 def in_options(text: str) -> str:
     """Name options instead of arguments in a message, and say in words what it says in Python."""
-    text = text.removeprefix("y_prob: ")
     for python, words in _IN_WORDS.items():
         text = text.replace(python, words)
     labels = re.search(r"labels=\[([^\]]*)\]", text)
@@ -146,7 +149,7 @@ def in_options(text: str) -> str:
 
 
 # The warning of small cells, which names them as Python does.
-_SMALL_CELLS = re.compile(r"^(.+) makes (\d+) cells of (\d+) rows, fewer than 10 rows a cell: .*$")
+_SMALL_CELLS = re.compile(r"^(.+) makes (\d+) cells of (\d+) rows?, fewer than 10 rows a cell: .*$")
 
 
 def _small_cells(found: re.Match[str]) -> str:

@@ -32,7 +32,7 @@ from calibstat._progress import track
 from calibstat._text import counted
 from calibstat.cli import options
 from calibstat.cli.pictures import show_and_draw
-from calibstat.cli.questions import one_lens, sample_columns
+from calibstat.cli.questions import names_of_columns, one_lens, sample_columns
 from calibstat.cli.text import VERBOSE, ProgressBar, notice, plain_warnings
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.checks import examine, warn_of_order
@@ -103,13 +103,14 @@ def run(arguments: argparse.Namespace) -> int:
             found = file_arguments(arguments.file, **sample_columns(arguments, [arguments.order]))
         truth, rows = np.asarray(found["y_true"]), np.asarray(found["y_prob"])
         times = _times(found["variables"][arguments.order], arguments)
-        monitor = _monitor(arguments, truth, rows, found["columns"])
-        order = np.argsort(np.array(times), kind="stable") if arguments.sort else np.arange(len(times))
-        times = [times[row] for row in order.tolist()]
-        truth, rows = truth[order], rows[order]
-        begin = _seen_before(monitor, truth, rows, times, arguments)
-        with ProgressBar("watching"):
-            held = _feed(monitor, truth, rows, times, begin, arguments)
+        with options.named_options(names_of_columns(arguments, found)):
+            monitor = _monitor(arguments, truth, rows, found["columns"])
+            order = np.argsort(np.array(times), kind="stable") if arguments.sort else np.arange(len(times))
+            times = [times[row] for row in order.tolist()]
+            truth, rows = truth[order], rows[order]
+            begin = _seen_before(monitor, truth, rows, times, arguments)
+            with ProgressBar("watching"):
+                held = _feed(monitor, truth, rows, times, begin, arguments)
     if arguments.state is not None:
         monitor.save(arguments.state)
     screen = monitor.screen(VERBOSE)
@@ -171,7 +172,11 @@ def _found(truth: Array, rows: Floats, columns: list[str] | None, bad_rows: str)
     n_classes = 2 if rows.ndim == 1 else rows.shape[1]
     sound = np.ones(len(rows), dtype=bool)
     sound[[complaint.row for complaint in read_predictions(rows, n_classes)[1]]] = False
-    sound &= codes_of_labels(truth, {})[0] != WAITING
+    labelled = codes_of_labels(truth, {})[0] != WAITING
+    if (sound & labelled).any():
+        sound &= labelled
+    else:  # of bad rows alone, `examine` says what is wrong
+        sound = labelled
     if not sound.any():
         raise ValueError("no row has a label yet: name the classes, for example by --labels 0,1")
     try:

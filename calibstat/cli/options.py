@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import csv
+import inspect
 import os
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -53,8 +54,17 @@ def share(text: str) -> float:
     except ValueError:
         found = 0.0
     if not 0 < found < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1, such as 0.95")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1, such as {_meant(text)}")
     return found
+
+
+def _meant(text: str) -> str:
+    """Return the share that may be meant by a percentage, or a number with a decimal comma."""
+    number = text.strip().removesuffix("%").strip().replace(",", ".")
+    if not re.fullmatch(r"\d+(\.\d+)?", number):
+        return "0.95"
+    found = float(number) / (100 if "%" in text or float(number) > 1 else 1)
+    return f"{found:g}" if 0 < found < 1 else "0.95"
 
 
 def two_costs(text: str) -> cs.DecisionLoss:
@@ -87,6 +97,8 @@ def picture_file(text: str) -> str:
 
 def shares(text: str) -> list[float]:
     """Read numbers between 0 and 1, with commas between."""
+    if re.fullmatch(r"0,\d+", text.strip()):
+        raise argparse.ArgumentTypeError(f"{text!r} has a decimal comma: write {text.strip().replace(',', '.')}")
     return [share(each.strip()) for each in text.split(",")]
 
 
@@ -319,7 +331,8 @@ def named_options(options: Mapping[str, str]) -> Iterator[None]:
         text = str(error)
         for parameter, option in options.items():
             if not parameter.endswith(" is ") or text.startswith(parameter):
-                text = re.sub(rf"(?<![-\w]){re.escape(parameter)}", option, text)
+                whole_name = r"(?<![-\w])" if parameter[0].isalnum() else ""
+                text = re.sub(whole_name + re.escape(parameter), option.replace("\\", r"\\"), text)
         if text == str(error):
             raise
         raise ValueError(text) from error
@@ -375,7 +388,7 @@ def _evaluated(node: ast.expr, values: Mapping[str, Any]) -> Any:
         arguments = [_evaluated(each, values) for each in node.args]
         named = {str(each.arg): _evaluated(each.value, values) for each in node.keywords if each.arg is not None}
         if isinstance(node.func, ast.Name) and len(named) == len(node.keywords):
-            return _public(node.func.id)(*arguments, **named)
+            return _called(node.func.id, arguments, named)
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, (ast.List, ast.Tuple)):
@@ -392,6 +405,21 @@ def _evaluated(node: ast.expr, values: Mapping[str, Any]) -> Any:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         return _evaluated(node.left, values) * _evaluated(node.right, values)
     raise ValueError(f"{ast.unparse(node)!r} is not allowed here; write public names, called, with plain values")
+
+
+def _called(name: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """Call a public name, whose arguments an error lists where these are others."""
+    maker = _public(name)
+    taken = list(inspect.signature(maker).parameters.values())
+    if not any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in taken):
+        known = [each.name for each in taken]
+        unknown = [each for each in named if each not in known]
+        given = {*known[: len(arguments)], *named}
+        missing = [each.name for each in taken if each.default is each.empty and each.name not in given]
+        if unknown or missing or len(arguments) > len(known):
+            what = f"takes no {unknown[0]}" if unknown else f"needs {missing[0]}" if missing else "takes fewer values"
+            raise ValueError(f"{name} {what}; its parameters: {', '.join(known) or 'none'}")
+    return maker(*arguments, **named)
 
 
 def public_names() -> list[str]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from functools import reduce
+from functools import partial, reduce
 from operator import mul
 from types import EllipsisType
 from typing import Any, TypeAlias
@@ -17,9 +17,11 @@ import numpy as np
 import calibstat as cs
 from calibstat._dataclass import dataclass
 from calibstat.cli.estimators import TWO, default_cells, estimator_name, for_two_outcomes, needs, takes, variables_of
+from calibstat.cli.main import in_options
 from calibstat.cli.options import column_names, is_expression, made, named_options, read_labels
 from calibstat.cli.text import ProgressBar
 from calibstat.data.arrays import Ints
+from calibstat.data.checks import all_of
 from calibstat.data.files import file_arguments
 from calibstat.draws.streams import stream_of
 from calibstat.inference.arguments import NULLS
@@ -31,7 +33,7 @@ CLASS_WISE_UP_TO = 30
 CLASS_WISE = "class-wise"
 _LENS_FORMS = ("top-label", "canonical", CLASS_WISE, "class-wise:LABEL", "top-k:K")
 # The advice of `Sample` about missing values.
-_OMIT = 'or pass nan_policy="omit" to leave these rows out'
+_OMIT = "or pass --nan-policy omit to leave these rows out"
 
 
 @dataclass(frozen=True)
@@ -461,11 +463,16 @@ def sample_columns(arguments: argparse.Namespace, variables: Sequence[str] | Non
     }
 
 
-def read_sample(arguments: argparse.Namespace, variables: Sequence[str] | None = None, option: str = "") -> cs.Sample:
-    """Read the rows of one model, and the columns that an option names."""
+def read_sample(
+    arguments: argparse.Namespace,
+    variables: Sequence[str] | None = None,
+    option: str = "",
+    later: Sequence[str] = (),
+) -> cs.Sample:
+    """Read the rows of one model, and the columns that an option names; those needed `later` must be there too."""
     refuse_label(arguments, variables or (), option)
     with ProgressBar("reading"):
-        found = file_arguments(arguments.file, **sample_columns(arguments, variables))
+        found = file_arguments(arguments.file, **sample_columns(arguments, variables), later=later)
     return examined(arguments, found)
 
 
@@ -483,7 +490,7 @@ def examined(arguments: argparse.Namespace, found: dict[str, Any]) -> cs.Sample:
     if getattr(arguments, "confidence", None) is None:
         labels = None if arguments.labels is None else read_labels(arguments.labels)
         asked = {"labels": labels, "nan_policy": arguments.nan_policy}
-        with named_options(_names_of_columns(arguments, found)):
+        with named_options(names_of_columns(arguments, found)):
             return cs.Sample._examined(
                 **found, **asked, ask=True, prevalence=prevalence[0] if len(prevalence) == 1 else prevalence or None
             )
@@ -498,12 +505,21 @@ def examined(arguments: argparse.Namespace, found: dict[str, Any]) -> cs.Sample:
     return cs.Sample.from_confidence(**names, **others, nan_policy=arguments.nan_policy)
 
 
-def _names_of_columns(arguments: argparse.Namespace, found: Mapping[str, Any]) -> dict[str, str]:
+_EXCHANGED = (
+    "y_true and y_prob look exchanged: y_true holds probabilities and y_prob labels; the order is (y_true, y_prob), as "
+    "in scikit-learn"
+)
+
+
+def names_of_columns(arguments: argparse.Namespace, found: Mapping[str, Any]) -> dict[str, str]:
     """Return what errors call the columns of the file, for each name of an argument."""
     columns = found["columns"] or []
     probs = f"column {columns[0]!r}" if len(columns) == 1 else "--probs"
     weights = getattr(arguments, "weights", None)
-    named = {"y_true": f"column {arguments.label!r}", "sample_weight": f"column {weights!r}"}
+    label = f"column {arguments.label!r}"
+    exchanged = f"--label and --probs look exchanged: {label} holds probabilities and {probs} labels"
+    named = {_EXCHANGED: exchanged, "; the order of arguments is (y_true, y_prob)": ""}
+    named |= {"y_true": label, "sample_weight": f"column {weights!r}", "prevalence is ": "--prevalence is "}
     # Advice such as y_prob / 100 is put into words in the end.
     phrases = {f"y_prob{each}": f"{probs}{each}" for each in (" has", " holds", " is", ": ", " (rows", " and so")}
     return named | phrases | {"variable '": "column '"}
@@ -527,20 +543,27 @@ def read_models(arguments: argparse.Namespace, variables: Sequence[str]) -> dict
         raise ValueError("standard input can be read only once, but each model has its own columns: name a file")
     if len(arguments.model) < 2:
         raise ValueError("--model is given once, but a comparison needs two: --model raw='raw_*' --model new='new_*'")
-    models: dict[str, cs.Sample] = {}
+    columns: dict[str, list[str]] = {}
     for option in arguments.model:
         name, equals, text = option.partition("=")
         if not equals or not name or not text:
             raise ValueError(f"--model {option}: write a name and its columns, such as --model raw='raw_*'")
-        if name in models:
+        if name in columns:
             raise ValueError(f"--model {name}: two models have this name; give each a name of its own")
-        one = argparse.Namespace(
-            **vars(arguments) | {"probs": column_names(text), "weights": None, "nan_policy": "raise"}
-        )
-        try:
-            models[name] = read_sample(one, variables)
-        except ValueError as error:
-            # Otherwise the models would not have the same rows.
-            said = str(error).replace(_OMIT, "or leave these rows out of the file")
-            raise ValueError(said.replace("--probs ", f"--model {name} ")) from error
-    return models
+        columns[name] = column_names(text)
+    later = [column for each in columns.values() for column in each]
+    samples = all_of(*(partial(_read_model, arguments, name, variables, columns[name], later) for name in columns))
+    return dict(zip(columns, samples, strict=True))
+
+
+def _read_model(
+    arguments: argparse.Namespace, name: str, variables: Sequence[str], probs: Sequence[str], later: Sequence[str]
+) -> cs.Sample:
+    """Read the sample of one model, by the columns of its probabilities; `later` are those of all models."""
+    # Rows with missing values are not left out, as the models would not have the same rows.
+    one = argparse.Namespace(**vars(arguments) | {"probs": probs, "weights": None, "nan_policy": "raise"})
+    try:
+        return read_sample(one, variables, later=later)
+    except ValueError as error:
+        said = in_options(str(error)).replace(_OMIT, "or leave these rows out of the file")
+        raise ValueError(said.replace("--probs ", f"--model {name} ")) from error

@@ -83,7 +83,7 @@ def _as_told(found: Labels, n_classes: int, labels: Sequence[Hashable]) -> Class
     if not known.issuperset(found.distinct):
         strange = [label for label in found.distinct if label not in known]
         raise ValueError(
-            f"y_true holds {_few(strange)}, not among labels={_few(told)}: "
+            f"y_true holds {_few(strange)}, not among labels=[{_few(told)}]: "
             f"name every class, in the order of the columns{_other_type(strange, told)}"
         )
     return told
@@ -124,10 +124,10 @@ def _sentence(classes: Classes, reason: str, vector: bool, columns: Sequence[str
     """Say in one line which class each column was taken for, and why."""
     why = reason if reason.startswith("by position") else f"({reason})"
     if vector:
-        what = f"y_prob: column {columns[0]}" if columns is not None else "y_prob"
+        what = f"column {columns[0]}" if columns is not None else "y_prob"
         return f"{what} taken for P(label = {classes[-1]}); classes {_span(classes)} {why}"
     names = f" {_span([as_text(name) for name in columns])}" if columns is not None else ""
-    return f"y_prob: {len(classes)} columns{names} taken for classes {_span(classes)} {why}"
+    return f"{len(classes)} columns{names} taken for classes {_span(classes)} {why}"
 
 
 def _span(values: Sequence[Hashable]) -> str:
@@ -138,7 +138,7 @@ def _span(values: Sequence[Hashable]) -> str:
 
 def _few(values: Sequence[Hashable]) -> str:
     shown = ", ".join(map(repr, values[:12]))
-    return f"[{shown}, ...]" if len(values) > 12 else f"[{shown}]"
+    return f"{shown}, ..." if len(values) > 12 else shown
 
 
 def _undecided(found: Labels, n_classes: int, vector: bool, columns: Sequence[str] | None) -> str:
@@ -154,7 +154,7 @@ def _undecided(found: Labels, n_classes: int, vector: bool, columns: Sequence[st
     return (
         f"{what}{names}, but which class each belongs to is not clear: y_true holds "
         f"{counted(len(found.distinct), 'label')}, {_few(found.distinct)}; {advice} "
-        f"labels={_proposal(found, n_classes)}"
+        f"labels=[{_proposal(found, n_classes)}]"
     )
 
 
@@ -402,7 +402,7 @@ def as_sampled(
     one = slice(-1, None) if len(classes) == 2 else slice(None)
     was, now = (", ".join(f"{share:.4g}" for share in each[one][:4]) for each in (there, here))
     more = ", ..." if len(classes) > 4 else ""
-    said = f"; y_prob moved from the prevalence {was}{more} to that of these rows, {now}{more}, of which errors speak"
+    said = f"; moved from the prevalence {was}{more} to that of these rows, {now}{more}, of which errors speak"
     return np.asfortranarray(moved) if len(classes) == 2 else moved, said
 
 
@@ -412,14 +412,19 @@ def _shares(prevalence: Any, classes: Classes) -> Floats:
     shares = np.array([1 - told, told]) if told.ndim == 0 and len(classes) == 2 else told
     if shares.shape != (len(classes),):
         raise ValueError(
-            f"prevalence is {prevalence!r}, but there are {len(classes)} classes, {shortened(classes)}: "
+            f"prevalence is {_numbers(told)}, but there are {len(classes)} classes, {shortened(classes)}: "
             "pass the share of each class in the population, in this order"
         )
     if not ((shares > 0) & (shares < 1)).all() or abs(shares.sum() - 1) > _SHARES_SUM:
         raise ValueError(
-            f"prevalence is {prevalence!r}, but shares of classes in a population are above 0, below 1, and add up to 1"
+            f"prevalence is {_numbers(told)}, but shares of classes in a population are above 0, below 1, and add up "
+            "to 1"
         )
     return shares / shares.sum()
+
+
+def _numbers(values: Floats) -> str:
+    return ", ".join(f"{value:g}" for value in np.atleast_1d(values))
 
 
 # If weights had nothing to do with labels, this would be the largest chance that labels alone tell the weights.

@@ -117,8 +117,10 @@ class LineCounter:
     def _judge_record(self, values: list[str], line: int) -> None:
         what = f"line {line} has {len(values)} value{'' if len(values) == 1 else 's'}, {self._n} expected"
         if any(value.strip() for value in values[self._n :]):
-            hint = ": the first line must name every column" if line == self._first else ""
-            raise ValueError(what + hint)
+            hints = ["the first line must name every column"] if line == self._first else []
+            if self._delimiter == ",":
+                hints.append("numbers have a decimal point, not a comma, and a text with a comma is in double quotes")
+            raise ValueError(": ".join([what, "; ".join(hints)] if hints else [what]))
         if len(values) < self._n and any(values) and not self.short:
             self.short = f"{what}: the values that are not there count as missing"
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from calibstat._dataclass import dataclass
-from calibstat._text import counted
+from calibstat._text import counted, some_of
 from calibstat.data._classes import SORTED, as_labels, as_sampled, better_order, classes_of_columns
 from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Bools, Floats, Ints, Top, Variable, top_of, two_columns
-from calibstat.data.columns import Column, absent, as_array, column, names_of, occurring, refuse_lazy, shortened
+from calibstat.data.columns import Column, as_array, column, names_of, occurring, refuse_lazy, shortened
 from calibstat.data.parameters import warn
 
 
@@ -57,9 +57,11 @@ def examine(
     them. With `ask`, names of several columns that spell no labels are an error. An error says what was found, what was
     expected and what to do.
     """
-    raw, omitted = without_missing(gather(y_true, y_prob, variables, sample_weight), nan_policy)
-    rows, top, vector = raw.copied.rows, raw.copied.top, raw.rows.ndim == 1
+    given = gather(y_true, y_prob, variables, sample_weight)
+    vector = given.rows.ndim == 1
     names = names_of(y_prob) if columns is None and not vector else columns
+    raw, omitted = without_missing(given, nan_policy, names)
+    rows, top = raw.copied.rows, raw.copied.top
     n_classes = 2 if vector else rows.shape[1]
 
     def classified() -> tuple[tuple[Hashable, ...], str, Ints]:
@@ -86,16 +88,22 @@ def examine(
     )
 
 
+_MOST_TOLD = 4
+
+
 def all_of(*checks: Callable[[], Any]) -> list[Any]:
-    """Return what each of the checks returns; if several raise a ValueError, one error tells all of them."""
+    """Return what each of the checks returns; if several raise a ValueError, one error tells up to four of them."""
     found, errors = [], []
     for check in checks:
         try:
             found.append(check())
         except ValueError as error:
             errors.append(error)
-    if len(errors) > 1:
-        raise ValueError(". Also: ".join(map(str, errors))) from errors[0]
+    said = list(dict.fromkeys(map(str, errors)))
+    if len(said) > _MOST_TOLD:
+        said[_MOST_TOLD - 1 :] = [f"{len(said) - _MOST_TOLD + 1} more errors"]
+    if len(said) > 1:
+        raise ValueError(". Also: ".join(said)) from errors[0]
     if errors:
         raise errors[0]
     return found
@@ -104,7 +112,7 @@ def all_of(*checks: Callable[[], Any]) -> list[Any]:
 def check_rows(raw: Arguments, names: Sequence[str] | None) -> None:
     """Raise if probabilities are outside [0, 1], or rows do not sum to one."""
     if not raw.copied.inside:
-        check_range(raw.rows)
+        check_range(raw.rows, names)
     if not raw.copied.sums_to_one:
         check_sums(raw.copied.rows, names)
 
@@ -294,13 +302,19 @@ def _refuse_lengths(given: Arguments) -> None:
         raise ValueError(f"the sample is empty: {given.called} and y_prob have no rows; pass at least one")
 
 
-def without_missing(given: Arguments, nan_policy: str) -> tuple[Arguments, str]:
-    """Return the rows in which nothing is missing, and a phrase about the others."""
+_IN_WORDS = {"y_true": "labels", "y_prob": "probabilities", "sample_weight": "weights"}
+
+
+def without_missing(given: Arguments, nan_policy: str, columns: Sequence[str] | None) -> tuple[Arguments, str]:
+    """Return the rows in which nothing is missing, and a phrase about the others.
+
+    `columns` are the names of the columns of probabilities, if known.
+    """
     if nan_policy not in NAN_POLICIES:
         raise ValueError(f"nan_policy is {nan_policy!r}, but it must be one of {', '.join(map(repr, NAN_POLICIES))}")
     found = {name: rows for name, each in given.columns().items() if (rows := each.missing()) is not None}
-    if math.isnan(given.copied.lowest) and (rows := absent(given.rows)) is not None:
-        found["y_prob"] = rows
+    if math.isnan(given.copied.lowest):
+        found |= _absent_of(given.rows, columns)
     if not found:
         return given, ""
     counts = ", ".join(f"{name}: {int(rows.sum())}" for name, rows in found.items())
@@ -310,22 +324,32 @@ def without_missing(given: Arguments, nan_policy: str) -> tuple[Arguments, str]:
             f"values are missing ({counts}), first in row {int(np.argmax(rows))} of {name} (rows count from 0): "
             'fill them in, or pass nan_policy="omit" to leave these rows out'
         )
-        all_of(lambda: _refuse(said), lambda: _check_present(given.rows))
+        all_of(lambda: _refuse(said), lambda: _check_present(given.rows, columns))
     if np.isinf(given.rows).any():
-        _check_present(given.rows)
+        _check_present(given.rows, columns)
     kept = ~np.logical_or.reduce(list(found.values()))
     if not kept.any():
         raise ValueError(f"no rows are left: something is missing in each of the {len(kept)} ({counts})")
-    return given.take(kept), f"; {int((~kept).sum())} of {counted(len(kept), 'row')} omitted (missing in {counts})"
+    where = ", ".join(f"{_IN_WORDS.get(name, name)}: {int(rows.sum())}" for name, rows in found.items())
+    return given.take(kept), f"; {int((~kept).sum())} of {counted(len(kept), 'row')} omitted (missing in {where})"
+
+
+def _absent_of(rows: Array, columns: Sequence[str] | None) -> dict[str, Bools]:
+    """Return the rows with missing probabilities, by the column where few columns with names have any."""
+    holes: Bools = np.isnan(rows).reshape(len(rows), -1)
+    where = np.flatnonzero(holes.any(axis=0)).tolist()
+    if columns is None or len(where) > _MOST_NAMED:
+        return {"y_prob": np.logical_or.reduce(holes, axis=1)}
+    return {f"column {columns[place]!r}": holes[:, place] for place in where}
 
 
 def _refuse(said: str) -> NoReturn:
     raise ValueError(said)
 
 
-def _check_present(rows: Array) -> None:
+def _check_present(rows: Array, columns: Sequence[str] | None) -> None:
     """Raise if a probability that is not missing is not in [0, 1]."""
-    check_range(np.nan_to_num(rows, nan=0.5, posinf=np.inf, neginf=-np.inf))
+    check_range(np.nan_to_num(rows, nan=0.5, posinf=np.inf, neginf=-np.inf), columns)
 
 
 # Rows of probabilities: what they must be, and what they look like if they are something else.
@@ -429,19 +453,41 @@ def _copied_in_parts(given: Array) -> tuple[Array, Array, float, Top | None]:
     return rows, np.concatenate(sums), float(np.min(lowest)), top
 
 
-def check_range(rows: Array) -> None:
-    """Raise if a value of (n,) or (n, K) numbers without NaN is not in [0, 1]."""
+def check_range(rows: Array, columns: Sequence[str] | None = None) -> None:
+    """Raise if a value of (n,) or (n, K) numbers without NaN is not in [0, 1]; `columns` are their names, if known."""
     low, high = float(rows.min()), float(rows.max())
     if np.isinf(low) or np.isinf(high):
+        infinite = np.isinf(rows)
         raise ValueError(
-            f"y_prob is infinite in row {_worst(np.isinf(rows))} (rows count from 0): probabilities lie between 0 and 1"
+            f"{_columns_with(infinite, columns, 'is', 'are')} infinite in row {_worst(infinite)} (rows count from 0): "
+            "probabilities lie between 0 and 1"
         )
     if low < -VALUE_TOLERANCE or high > 1 + VALUE_TOLERANCE:
+        outside = (rows < -VALUE_TOLERANCE) | (rows > 1 + VALUE_TOLERANCE)
         row = _worst(np.maximum(-rows, rows - 1))
         raise ValueError(
-            f"y_prob has values outside [0, 1]: the worst row is {row} (rows count from 0) with {_shown(rows[row])}. "
-            + _guess(rows)
+            f"{_columns_with(outside, columns, 'has', 'have')} values outside [0, 1]: the worst row is {row} (rows "
+            f"count from 0) with {_shown(rows[row])}. {_few_rows(outside) or _guess(rows)}"
         )
+
+
+# So many columns are named one by one, and what more rows than one in so many do is no slip.
+_MOST_NAMED, _SLIP = 4, 20
+
+
+def _columns_with(found: Bools, columns: Sequence[str] | None, verb: str, verbs: str) -> str:
+    """Name the columns in which something was found, with the verb that agrees with them."""
+    if columns is None:
+        return f"y_prob {verb}"
+    places = np.flatnonzero(found.reshape(len(found), -1).any(axis=0)).tolist()
+    named = some_of([repr(columns[place]) for place in places], _MOST_NAMED)
+    return f"column {named} {verb}" if len(places) == 1 else f"columns {named} {verbs}"
+
+
+def _few_rows(outside: Bools) -> str:
+    """Say how many rows are outside, where these are so few that the others are probabilities."""
+    n, few = len(outside), int(outside.reshape(len(outside), -1).any(axis=1).sum())
+    return f"This is so in {few} of {n} rows: correct it there" if _SLIP * few < n else ""
 
 
 def check_sums(rows: Array, columns: Sequence[str] | None = None) -> None:

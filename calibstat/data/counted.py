@@ -127,9 +127,11 @@ def counted_sample(
         raise ValueError("prevalence= is for single rows, not for counts of them: leave it out, or write the rows out")
     given, called = _as_counts(counts, events, trials), "events" if counts is None else "counts"
     number = np.where(np.isnan(given).any(axis=1), np.nan, np.arange(len(given)))
-    raw, omitted = without_missing(gather(number, y_prob, variables, sample_weight, called), nan_policy)
-    kept, vector = raw.truth.values.astype(np.intp), raw.rows.ndim == 1
+    gathered = gather(number, y_prob, variables, sample_weight, called)
+    vector = gathered.rows.ndim == 1
     of_prob = names_of(y_prob) if columns is None and not vector else columns
+    raw, omitted = without_missing(gathered, nan_policy, of_prob)
+    kept = raw.truth.values.astype(np.intp)
     named = names_of(counts) if count_columns is None else count_columns
     spelt = _spelt(given.shape[1], named, None if vector else of_prob, counts is None)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from calibstat._dataclass import dataclass
 from calibstat._text import counted, is_number, shown
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.checks import all_of
 from calibstat.data.columns import as_array, as_text, column, names_of, refuse_lazy
 
 Names: TypeAlias = str | Sequence[str]
@@ -42,6 +44,7 @@ def select(
     sample_weight: str | None = None,
     where: str,
     counts: Names | None = None,
+    later: Sequence[str] = (),
     **outcome: str | None,
 ) -> Selection:
     """Find the requested columns among the `names` that exist.
@@ -49,13 +52,13 @@ def select(
     `outcome` names the column of `y_true`, or those of `events` and `trials`; `counts` are in its place. `counts`,
     `y_prob` and `variables` may be several names, and globs. A glob never matches the labels or the weights, and one
     for `variables` matches no probabilities either. `where` is what messages call the frame or the file. If a column
-    does not exist, a ValueError lists those that do; it names all that do not exist.
+    does not exist, a ValueError lists those that do; it names all that do not exist, also of those needed `later`.
     """
     happened = {key: [name] for key, name in outcome.items() if name is not None}
     _check_outcome({*happened, *(() if counts is None else ("counts",))})
     single = [name for name in (*outcome.values(), sample_weight) if name is not None]
     _refuse_several_absent(
-        [*single, *_patterns(counts or ()), *_patterns(y_prob), *_patterns(variables or ())], names, where
+        [*single, *_patterns(counts or ()), *later, *_patterns(y_prob), *_patterns(variables or ())], names, where
     )
     for name in single:
         _matches(name, names, (), where, globs=False)
@@ -184,7 +187,11 @@ def arguments_from(frame: Any, chosen: Selection) -> dict[str, Any]:
     if hasattr(frame, "column_names"):
         # pyarrow tables are converted by pandas, which keeps categories.
         frame = frame.select(chosen.names).to_pandas(ignore_metadata=True)
-    prob, columns = _probabilities(frame, chosen.y_prob)
+    weights = chosen.sample_weight
+    (prob, columns), sample_weight = all_of(
+        lambda: _probabilities(frame, chosen.y_prob),
+        lambda: None if weights is None else numbers(weights, frame[weights]),
+    )
     happened = {key: frame[names[0]] for key, names in chosen.outcome.items() if key != "counts"}
     counted_in = chosen.outcome.get("counts")
     if counted_in:
@@ -194,7 +201,7 @@ def arguments_from(frame: Any, chosen: Selection) -> dict[str, Any]:
         **happened,
         "y_prob": prob,
         "variables": {name: frame[name] for name in chosen.variables} or None,
-        "sample_weight": None if chosen.sample_weight is None else frame[chosen.sample_weight],
+        "sample_weight": sample_weight,
         "columns": columns,
     }
 
@@ -204,7 +211,7 @@ def _probabilities(frame: Any, names: Sequence[str]) -> tuple[Array, list[str] |
     if len(names) == 1:
         array = as_array(f"column {names[0]!r}", first)
         return (array, names_of(first)) if array.ndim > 1 else (numbers(names[0], first), [as_text(names[0])])
-    columns = (numbers(name, frame[name]) for name in names)
+    columns = _each_numbers(frame, names)
     start = next(columns)
     together = np.empty((len(start), len(names)), order="F")
     together[:, 0] = start
@@ -216,6 +223,16 @@ def _probabilities(frame: Any, names: Sequence[str]) -> tuple[Array, list[str] |
             )
         together[:, position] = values
     return together, [as_text(name) for name in names]
+
+
+def _each_numbers(frame: Any, names: Sequence[str]) -> Iterator[Floats]:
+    """Yield one column of numbers after the other; if several hold something else, one error tells all."""
+    for place, name in enumerate(names):
+        try:
+            yield numbers(name, frame[name])
+        except ValueError:
+            all_of(*(partial(numbers, each, frame[each]) for each in names[place:]))
+            raise
 
 
 def numbers(name: str, values: Any) -> Floats:
@@ -240,12 +257,11 @@ def _refuse_text(called: str, items: list[Any]) -> None:
 
 def _advice(text: str) -> str:
     """Say how to make a number of a text."""
-    if is_number(text.strip().removesuffix("%").replace(",", ".")):
-        if text.strip().endswith("%"):
-            return "these are percentages; pass shares, 0.15 and not 15 %"
-        if "," in text:
-            return "numbers have a decimal point, not a comma"
-    return "pass numbers"
+    if not is_number(text.strip().removesuffix("%").replace(",", ".")):
+        return "pass numbers"
+    advice = ["these are percentages; pass shares, 0.15 and not 15 %"] if text.strip().endswith("%") else []
+    advice += ["numbers have a decimal point, not a comma"] if "," in text else []
+    return ", and ".join(advice) or "pass numbers"
 
 
 def estimator_arguments(estimator: Any, X: Any) -> dict[str, Any]:

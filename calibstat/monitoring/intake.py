@@ -230,7 +230,7 @@ def read_predictions(y_prob: Any, n_classes: int) -> tuple[Floats, list[Complain
     rows = two_columns(own(raw))
     if rows.shape[1] != n_classes:
         raise ValueError(
-            f"y_prob has shape {raw.shape}, which is of {rows.shape[1]} classes, but the monitor watches {n_classes}: "
+            f"y_prob is for {rows.shape[1]} classes, but the monitor watches {n_classes}: "
             "pass one column for each of its labels"
         )
     with np.errstate(invalid="ignore"):

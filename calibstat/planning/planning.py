@@ -33,7 +33,7 @@ from calibstat.planning.search import Crossing, PowerCurve, Search, power_curve
 
 _FIRST_N, _SMALLEST_N = 200, 10
 _TOO_FEW = (
-    "with {place:.0f} labels, the most that are allowed (max_n), the power is {share:.2f} ({runs} runs), but {power:g} "
+    "with n = {place:.0f}, the most that is allowed (max_n), the power is {share:.2f} ({runs} runs), but {power:g} "
     "is wanted: allow more labels, or want less power"
 )
 _NONE_SEEN = (

@@ -136,9 +136,9 @@ def test_what_is_no_probability_is_refused(calibrator):
 
 @pytest.mark.parametrize("calibrator", BINARY + MANY, ids=named)
 def test_one_class_alone_is_refused(calibrator):
-    with pytest.raises(ValueError, match="only one class occurs in y"):
+    with pytest.raises(ValueError, match="only one class occurs among rows"):
         clone(calibrator).fit([0.2, 0.8, 0.5], [1, 1, 1])
-    with pytest.raises(ValueError, match="only one class occurs in y"):
+    with pytest.raises(ValueError, match="only one class occurs among rows"):
         clone(calibrator).fit([0.2, 0.8, 0.5], [1, 1, 0], sample_weight=[1, 1, 0])
 
 

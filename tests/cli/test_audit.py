@@ -177,7 +177,7 @@ def test_learn_from_missing_values(run, holes):
     [
         (("--curves",), "--learn forms no groups and adjusts no p-values: leave out --curves"),
         (("--adjust", "holm", "--bins", "3"), "leave out --bins and --adjust"),
-        (("--min-size", "500"), "600 rows are too few for that many blocks of at least 500 rows"),
+        (("--min-size", "500"), "600 rows are too few for 4 blocks of at least 500 rows"),
         (("--null", "exact"), "--null is Exact"),
         (("--lens", "canonical"), "sees 3 outcomes at once"),
     ],

@@ -83,7 +83,7 @@ def test_cross_fitting_is_marked(compare, binary):
         (("--calibrators", "beta", "--test-size", "0.5", "--cv", "3"), "not allowed with"),
         (("--calibrators", "beta", "--bins", "0"), "at least 1"),
         (("--calibrators", "beta", "--seed", "-1"), "at least 0"),
-        (("--calibrators", "beta", "--n-splits", "0"), "n_splits"),
+        (("--calibrators", "beta", "--n-splits", "0"), "--n-splits"),
         (("--calibrators", "beta", "--lens", "class-wise"), "name the class"),
         (("--calibrators", "beta", "--lens", "class-wise:7"), "there is no class '7'"),
         (("--calibrators", "beta", "--lens", "sideways"), "there is no lens"),

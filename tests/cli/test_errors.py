@@ -288,7 +288,7 @@ def test_too_many_cells_are_refused(run, binary):
          "column 'p' has values outside [0, 1]: the worst row is 2 (the first row of data is 1) with 1.7. If these are "
          "percentages, divide them by 100"),
         ("y,p,w\nno,0.2,1\nyes,1.7,-2\nmaybe,0.5,1\n", ["--weights", "w", "--labels", "no,yes"],
-         "with 1.7. If these are percentages, divide them by 100. Also: column 'y' holds ['maybe'], not among "
+         "with 1.7. If these are percentages, divide them by 100. Also: column 'y' holds 'maybe', not among "
          "--labels no,yes: name every class, in the order of the columns. Also: column 'w' is -2 in row 2 (the first "
          "row of data is 1): weights must be finite and not negative"),
         ("y,p\n0,-2.5\n1,1.7\n", [], "with -2.5. These look like log-odds: turn each x of them into the probability "
@@ -301,6 +301,79 @@ def test_too_many_cells_are_refused(run, binary):
 )  # fmt: skip
 def test_errors_name_columns_and_rows_of_the_file_and_tell_all_that_is_wrong(run, file, text, options, said):
     assert said in one_error(run("test", file(text), "--label", "y", "--probs", "p", *options))
+
+
+TWO = "y,q0,q1,w\n" + "0,0.6,0.4,1\n1,0.3,0.7,1\n" * 20
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        (TWO.replace("0.3,0.7", "0.3,1.7", 1), [], "error: column 'q1' has values outside [0, 1]: the worst row is 2 "
+         "(the first row of data is 1) with 0.3, 1.7. This is so in 1 of 40 rows: correct it there\n"),
+        (TWO.replace("0.3,0.7", "-3,4", 1), [], "error: columns 'q0' and 'q1' have values outside [0, 1]"),
+        (TWO.replace("0.3,0.7", "0.3,inf", 1), [], "error: column 'q1' is infinite in row 2"),
+        (TWO.replace("0.3,0.7", "0.3,", 1), [], "(column 'q1': 1), first in row 2 of column 'q1' (the first"),
+        (TWO.replace("0.6,0.4", "60 %,40 %"), [], "column 'q0' holds the text '60 %' in row 1 (the first row of data "
+         "is 1): these are percentages; pass shares, 0.15 and not 15 %. Also: column 'q1' holds the text '40 %'"),
+        (TWO.replace("0.4,1", "0.4,x", 1), ["--weights", "w"], "column 'w' holds the text 'x' in row 1 (the first"),
+        (TWO.replace(",", ";").replace(".", ",").replace("0,6", "60,5 %"), [], "pass shares, 0.15 and not 15 %, and "
+         "numbers have a decimal point, not a comma"),
+        (TWO.replace(".", ","), [], "line 2 has 6 values, 4 expected: the first line must name every column; numbers "
+         "have a decimal point, not a comma, and a text with a comma is in double quotes\n"),
+        (TWO.replace("0,0.6", "0.5,0.6", 1), [], "column 'y' is 0.5 in row 1 (the first row of data is 1), but labels "
+         "are whole numbers, truth values or texts\n"),
+        (TWO, ["--prevalence", "0.2,0.2,0.6"], "error: --prevalence is 0.2, 0.2, 0.6, but there are 2 classes"),
+        (TWO, ["--prevalence", "0,3"], "'0,3' has a decimal comma: write 0.3"),
+        (TWO, ["--level", "5 %"], "'5 %' is not a number between 0 and 1, such as 0.05"),
+        (TWO, ["--estimator", "ECE(EqualMass(n=9))"], "EqualMass takes no n; its parameters: n_bins"),
+        (TWO, ["--estimator", "VECE()"], "VECE needs variable; its parameters: variable, binning"),
+        (TWO, ["--estimator", "ECE(FixedEdges([0.5]))"], "edges are 0.5; give at least two"),
+    ],
+)  # fmt: skip
+def test_errors_say_nothing_as_python_does(run, file, text, options, said):
+    assert said in one_error(run("test", file(text), "--label", "y", "--probs", "q0,q1", *options))
+
+
+def test_exchanged_options_are_told_by_their_names(run, file):
+    said = "--label and --probs look exchanged: column 'q1' holds probabilities and column 'y' labels\n"
+    assert one_error(run("test", file(TWO), "--label", "q1", "--probs", "y")).endswith(said)
+    both = one_error(run("test", file(TWO), "--label", "y", "--probs", "y,q1"))
+    assert "the column 'y' of " in both
+    assert both.endswith("asked for as --label and as --probs: it can be only one\n")
+
+
+def test_errors_of_all_models_are_told_at_once(run, file):
+    ask = ("compare", file(TWO), "--label", "y")
+    absent = one_error(run(*ask, "--model", "a=a_*", "--model", "b=b_*", "--model", "c=q0,q1"))
+    assert "error: no columns 'a_*', 'b_*' in " in absent
+    assert "Also" not in absent
+    wrong = one_error(
+        run("compare", file(TWO.replace("0.3,0.7", "-3,4", 1)), *ask[2:], "--model", "a=q0", "--model", "b=q1")
+    )
+    assert "column 'q0' has values outside [0, 1]" in wrong
+    assert "Also: column 'q1' has values outside [0, 1]" in wrong
+
+
+def test_bad_rows_of_a_monitor_are_told_by_the_names_of_columns(run, file):
+    path = file("id,y,q0,q1\n" + "".join(f"{k},{k % 2},{60 - 30 * (k % 2)},{40 + 30 * (k % 2)}\n" for k in range(40)))
+    said = one_error(run("monitor", path, "--label", "y", "--probs", "q0,q1", "--order", "id"))
+    assert "columns 'q0' and 'q1' have values outside [0, 1]" in said
+    assert "divide them by 100" in said
+    said = one_error(
+        run("monitor", file("id,y,p\n1,0,0.2\n2,1,1.7\n"), "--label", "y", "--probs", "p", "--order", "id")
+    )
+    assert "error: id 2: column 'p' is 1.7: probabilities lie between 0 and 1" in said
+
+
+def test_the_source_of_a_command_names_no_argument_of_python(run, file):
+    path = file(TWO.replace("1,0.3,0.7", ",0.3,0.7", 1))
+    out = run("test", path, "--label", "y", "--probs", "q0,q1", "--nan-policy", "omit", "--bins", "2", "--verbose")[1]
+    out = " ".join(out.split())
+    assert "2 columns q0, q1 taken for classes 0, 1" in out
+    assert "1 of 40 rows omitted (missing in labels: 1)" in out
+    assert "y_prob" not in out
+    assert "y_true" not in out
 
 
 def test_columns_in_the_wrong_order_are_one_plain_line(run, file):

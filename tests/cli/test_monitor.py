@@ -112,7 +112,7 @@ def test_bad_rows(watch, tmp_path):
     path, state = write_csv(tmp_path / "bad.csv", whole), tmp_path / "state"
     code, _, err = watch(path, "--labels", "0,1", "--state", state)
     assert code == 2
-    assert "t 7: y_prob is 1.7: probabilities lie between 0 and 1. Nothing of this call was taken" in err
+    assert "t 7: column 'p' is 1.7: probabilities lie between 0 and 1. Nothing of this call was taken" in err
     assert not state.exists()
     _, out, _ = watch(path, "--bad-rows", "skip", "--format", "json")
     assert (found(out)["n_rows"], found(out)["n_skipped"]) == (49, 1)

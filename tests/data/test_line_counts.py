@@ -44,7 +44,7 @@ def zipped(content):
 def test_too_many_values_in_a_file(tmp_path, name, pack):
     path = tmp_path / name
     path.write_bytes(pack(LONG))
-    with pytest.raises(ValueError, match=r"cannot read .*a\.csv.*: line 3 has 4 values, 3 expected$"):
+    with pytest.raises(ValueError, match=r"cannot read .*a\.csv.*: line 3 has 4 values, 3 expected(: numbers|$)"):
         sample(path)
     path.write_bytes(pack(LONG.replace(b",.7\n1", b"\n1")))
     assert sample(path).outcomes.tolist() == [0, 1, 1]
@@ -53,7 +53,10 @@ def test_too_many_values_in_a_file(tmp_path, name, pack):
 def test_too_many_values_on_standard_input(monkeypatch):
     for stream in (io.TextIOWrapper(io.BytesIO(LONG)), io.StringIO(LONG.decode())):
         monkeypatch.setattr("sys.stdin", stream)
-        with pytest.raises(ValueError, match=r"cannot read standard input: line 3 has 4 values, 3 expected$"):
+        with pytest.raises(
+            ValueError,
+            match=r"cannot read standard input: line 3 has 4 values, 3 expected(: numbers|$)",
+        ):
             sample("-")
 
 
@@ -75,7 +78,7 @@ def test_too_many_values_on_standard_input(monkeypatch):
 def test_which_line(tmp_path, text, line):
     path = tmp_path / "a.csv"
     path.write_bytes(text.encode())
-    with pytest.raises(ValueError, match=f"line {line} has [45] values, 3 expected$"):
+    with pytest.raises(ValueError, match=f"line {line} has [45] values, 3 expected(: numbers|$)"):
         sample(path)
 
 

@@ -313,7 +313,7 @@ def test_missing_labels_in_text(tmp_path, cell):
 @pytest.mark.parametrize("cell", ["", "nan", "NA", "None", "null", "<NA>"])
 def test_missing_probabilities_in_text(tmp_path, cell):
     path = written(tmp_path, f"y,p\na,0.5\nb,{cell}\n")
-    with pytest.raises(ValueError, match="row 1 of y_prob"):
+    with pytest.raises(ValueError, match="row 1 of column 'p'"):
         Sample.read(path, y_true="y", y_prob="p")
 
 

@@ -164,7 +164,7 @@ def test_write_off():
         (([0.5, 0.2], [0, 7]), "row 1.*7, which is none of the labels 0, 1"),
         (([0.5, 0.2], [0, None]), "row 1.*its label is missing, and without an id"),
         (([0.5, 0.2], [0]), "y_true has 1 row and y_prob has 2"),
-        (([[0.2, 0.3, 0.5]], [0]), "of 3 classes, but the monitor watches 2"),
+        (([[0.2, 0.3, 0.5]], [0]), "for 3 classes, but the monitor watches 2"),
         ((None, [1]), "nothing to do"),
         ((["high"], [1]), "text"),
     ],

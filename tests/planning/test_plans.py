@@ -109,9 +109,7 @@ def test_a_smallest_effect_prints_itself():
 
 
 def test_a_power_out_of_reach_is_an_error():
-    with pytest.raises(
-        ValueError, match=r"with 100 labels, the most that are allowed \(max_n\), the power is 0\.\d+ \("
-    ):
+    with pytest.raises(ValueError, match=r"with n = 100, the most that is allowed \(max_n\), the power is 0\.\d+ \("):
         required_n(g.BetaPredictions(1, 1, g.LogitShift(0.05)), mean_z, max_n=100, rng=0)
 
 
