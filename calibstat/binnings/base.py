@@ -85,6 +85,8 @@ class Binning(HasParameters, ABC):
     in_messages: ClassVar[str] = "a binning, such as EqualMass(15)"
 
     columns: ClassVar[int | None] = 1
+    takes_counts: ClassVar[bool] = False
+    """Whether rows that each stand for several (`Predictions.counts`) are cut as the single ones are."""
 
     @property
     def reads(self) -> GivenNames:
@@ -118,6 +120,11 @@ class Product(Binning):
     def reads(self) -> GivenNames:
         """What its factors read."""
         return tuple(name for factor in self.factors for name in factor.reads)
+
+    @property
+    def takes_counts(self) -> bool:  # type: ignore[override]
+        """Whether all of its factors take them."""
+        return all(factor.takes_counts for factor in self.factors)
 
     def cut(self, predictions: Predictions) -> Cells:
         """Cut by each factor in turn and number the combinations that occur."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Literal, TypeAlias, final
+from typing import ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 
@@ -66,11 +66,12 @@ class EqualMass(Binning):
     """
 
     n_bins: Bins
+    takes_counts: ClassVar[bool] = True
 
     def cut(self, predictions: Predictions) -> Cells:
         """Cut the one conditioned column."""
         values = one_column(self, predictions)
-        warn_of_small_cells(self, self.n_bins, len(values))
+        warn_of_small_cells(self, self.n_bins, predictions.n_rows)
         low, high = borders(predictions)
         if not len(values):
             return Cells(1, np.zeros(0, dtype=np.intp), "ranks", np.array([low, high]))
@@ -78,6 +79,8 @@ class EqualMass(Binning):
         if predictions.weights is None:
             ranks = group_ranks(len(values), self.n_bins)
             below, above, near = _neighbours(values, ranks, numbered)
+        elif predictions.unweighted:
+            below, above, ranks = *_counted_neighbours(predictions, self.n_bins), None
         else:
             ranks, order = None, predictions.order
             below, above = weighted_neighbours(values[order], predictions.weights[order], self.n_bins)
@@ -106,6 +109,14 @@ def _neighbours(values: Floats, firsts: Ints, numbered: Numbered | None) -> tupl
         return ordered[firsts - 1], ordered[firsts], None
     (below, above), near = numbered.order_statistics(np.stack([firsts - 1, firsts]))
     return below, above, near
+
+
+def _counted_neighbours(predictions: Predictions, n_bins: int) -> tuple[Floats, Floats]:
+    """Return the same of rows that stand for several."""
+    ends = np.cumsum(np.take(predictions.multiplicity, predictions.order))
+    firsts = group_ranks(predictions.n_rows, n_bins)
+    below, above = (predictions.increasing[np.searchsorted(ends, each, side="right")] for each in (firsts - 1, firsts))
+    return below, above
 
 
 def weighted_neighbours(values: Floats, weights: Floats, n_bins: int) -> tuple[Floats, Floats]:
@@ -205,6 +216,7 @@ class EqualWidth(Binning):
     """
 
     n_bins: Bins
+    takes_counts: ClassVar[bool] = True
 
     def cut(self, predictions: Predictions) -> Cells:
         """Cut the one conditioned column."""
@@ -303,6 +315,7 @@ class FixedEdges(Binning):
 
     edges: tuple[float, ...]
     closed: Side = "left"
+    takes_counts: ClassVar[bool] = True
 
     def __init__(self, edges: Sequence[float] | Floats, closed: Side = "left") -> None:
         check_kind("edges", edges, Sequence[float])

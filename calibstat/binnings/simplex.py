@@ -44,6 +44,7 @@ class SimplexGrid(Binning):
 
     n_bins: Bins
     columns: ClassVar[int | None] = None
+    takes_counts: ClassVar[bool] = True
 
     def cut(self, predictions: Predictions) -> Cells:
         """Cut all conditioned columns, which must be probabilities."""

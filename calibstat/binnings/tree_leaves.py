@@ -60,6 +60,7 @@ class TreeLeaves(Binning):
     variables: Sequence[str | EllipsisType] | str | None = None
     n_leaves: Count | None = None
     columns: ClassVar[int | None] = 0
+    takes_counts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         tree, variables = TreeNodes.of(self.tree), self.variables

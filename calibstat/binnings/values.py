@@ -44,6 +44,7 @@ class UniqueValues(Binning):
 
     tolerance: NotNegative = 0.0
     columns: ClassVar[int | None] = None
+    takes_counts: ClassVar[bool] = True
 
     def cut(self, predictions: Predictions) -> Cells:
         """Pool equal rows."""
@@ -80,6 +81,8 @@ class Categories(Binning):
     >>> cs.Categories().cut(cs.Given("sex")(sample).predictions).names
     ('f', 'm')
     """
+
+    takes_counts: ClassVar[bool] = True
 
     def cut(self, predictions: Predictions) -> Cells:
         """Give each level its cell; levels that no row has are left out."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from calibstat._text import counted, safe
 from calibstat.data._classes import as_labels, classes_of_columns, common_prefix
-from calibstat.data.arrays import Floats, Ints
+from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.checks import (
     Examined,
     all_of,
@@ -31,6 +31,8 @@ from calibstat.data.sample import Predictions, Sample
 
 # So many probabilities are written out at most: a gigabyte, and as much again while they are used.
 MOST_WRITTEN_OUT = 10**8
+# From so many rows on those who can read counts do not have them written out.
+MANY = 10**6
 # The order of classes is looked at in so many rows.
 _LOOKED_AT = 100_000
 # From here on floats leave out whole numbers.
@@ -82,11 +84,20 @@ class CountedSample(Sample):
         return self.each.classes
 
     @property
-    def pooled(self) -> tuple[Predictions, Floats]:
-        """The predictions as rows that stand for several, and the share (m, K) of each outcome among these."""
-        rows = self.counts.sum(axis=1).astype(float)
-        weights = rows if self.each.weights is None else rows * self.each.weights
-        return replace(self.each, counts=rows, weights=weights), self.counts / rows[:, None]
+    def known(self) -> Predictions:
+        """The different predictions."""
+        return self.each
+
+    def read_by(self, reads_counts: Callable[[int], bool]) -> Sample:
+        """Return the predictions as rows that stand for several, with shares of outcomes, where many rows are read."""
+        if len(self) < MANY or self.each.weights is not None or not reads_counts(self.each.n_classes):
+            return self
+        return Sample.of(*self._pooled)
+
+    @cached_property
+    def _pooled(self) -> tuple[Predictions, Array]:
+        rows = locked(self.counts.sum(axis=1).astype(float))
+        return replace(self.each, counts=rows, weights=rows), locked(self.counts / rows[:, None])
 
     def seen_through(self, look: Callable[[Predictions], Any]) -> Sample:
         """Return what a lens shows: predictions, and counts of the outcomes that it shows."""

@@ -356,6 +356,15 @@ class Sample:
         """(n, K) the probabilities as given, in double precision."""
         return self.predictions.probabilities
 
+    @property
+    def known(self) -> Predictions:
+        """The predictions as they were passed, with the weights of single rows; to be asked what they are."""
+        return self.predictions
+
+    def read_by(self, reads_counts: Callable[[int], bool]) -> Sample:  # noqa: ARG002
+        """Return what those read who may read rows that stand for several, of that number of classes."""
+        return self
+
     def seen_through(self, look: Callable[[Predictions], Any]) -> Sample:
         """Return the sample that a lens shows, by what it does with predictions, its `look`."""
         view = look(self.predictions)
@@ -416,16 +425,26 @@ class Predictions:
         rows = two_columns(self.rows)
         return locked(rows.view() if rows.dtype != np.float32 else rows.astype(np.float64))
 
+    @property
+    def n_rows(self) -> int:
+        """How many rows these are, or stand for."""
+        return len(self) if self.counts is None else int(self.counts.sum())
+
+    @cached_property
+    def unweighted(self) -> bool:
+        """Whether rows, or those that each stands for, have equal weights."""
+        return self.weights is None or (self.counts is not None and np.array_equal(self.weights, self.counts))
+
     @cached_property
     def effective_rows(self) -> float:
         """How many equally weighted rows would be as good (Kish 1965); the number of rows without weights."""
-        return float(len(self)) if self.weights is None else effective_rows(self.weights)
+        return float(self.n_rows) if self.weights is None or self.unweighted else effective_rows(self.weights)
 
     @cached_property
     def largest_share(self) -> float:
         """The largest share of one row in the total weight; 0 without weight."""
-        if self.weights is None:
-            return 1 / max(1, len(self))
+        if self.weights is None or self.unweighted:
+            return 1 / max(1, self.n_rows)
         return float(self.weights.max(initial=0) / (self.weights.sum() or 1))
 
     @property

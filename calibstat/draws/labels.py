@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from calibstat.data.arrays import Array, Floats, Ints
-from calibstat.data.sample import Sample
+from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.poisson_binomial import counts_of
 from calibstat.draws.streams import Streams, clusters, how_many, replicate
 from calibstat.estimators.base import Evaluator, all_weights
@@ -69,6 +71,24 @@ def _bisect_reached(cumulative: Floats, uniforms: Floats) -> Array:
     return found
 
 
+class CountsLaw:
+    """How many of the rows that each row stands for (n,) have each outcome, of given chances (n, K), as shares."""
+
+    def __init__(self, chances: Floats, counts: Floats) -> None:
+        self.chances, self.counts = chances, counts
+
+    def draw(self, stream: np.random.Generator, _size: int, kept: int) -> Floats:
+        """Draw shares (kept, n, K): the first of a block of replicates."""
+        shape, n_classes = (kept, len(self.counts)), self.chances.shape[1]
+        rows = self.counts.astype(np.int64)
+        if n_classes > 2:
+            drawn: Array = stream.multinomial(rows, self.chances, shape)
+        else:
+            events = stream.binomial(rows, self.chances[:, 1], shape)
+            drawn = np.stack([rows - events, events], axis=-1)
+        return drawn / self.counts[:, None]
+
+
 def redraw_labels(
     evaluator: Evaluator, sample: Sample, n_resamples: int, rng: np.random.Generator, shortcuts: bool = True
 ) -> Floats:
@@ -76,13 +96,21 @@ def redraw_labels(
     offers = evaluator.capabilities
     plan, from_tally = offers.tally, offers.from_tally
     if not shortcuts or plan is None or from_tally is None or not plan.from_counts:
-        draw, n = LabelLaw(sample.predictions.chances).draw, len(sample)
-        return replicate(evaluator, draw, n_resamples, n, rng, offers.batch_size)
+        return replicate(evaluator, *_law_of(sample.predictions, n_resamples), rng, offers.batch_size)
     if plan.predictions.n_classes == 2:
         law, n_cells = counts_of(plan), plan.cells.size
         return replicate(lambda events: from_tally(events[..., None]), law.draw, n_resamples, n_cells, rng)
-    labels = LabelLaw(plan.predictions.chances)
-    return replicate(lambda each: from_tally(plan(each).outcome), labels.draw, n_resamples, len(plan.predictions), rng)
+    return replicate(lambda each: from_tally(plan(each).outcome), *_law_of(plan.predictions, n_resamples), rng)
+
+
+def _law_of(
+    predictions: Predictions, n_resamples: int
+) -> tuple[Callable[[np.random.Generator, int, int], Array], int, int]:
+    """Return what draws labels, or shares of them, how often it is to draw, and how many numbers a draw takes."""
+    chances, counts = predictions.chances, predictions.counts
+    if counts is None:
+        return LabelLaw(chances).draw, n_resamples, len(predictions)
+    return CountsLaw(chances, counts).draw, n_resamples, chances.size
 
 
 # Draws that the dependence within clusters is chosen by, halvings of its range, and the share of draws with as little.

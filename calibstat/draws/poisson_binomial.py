@@ -28,18 +28,24 @@ class CellCounts:
     """The law of the number of events in each cell, from the chances (n,) of rows; cells are independent.
 
     Cells are given as such or, where they are runs of rows, by the first row (L,) of each. The number of rows and the
-    sum of chances (L,) of each may be `known`.
+    sum of chances (L,) of each may be `known`. Each row of cells may stand for `several`, (n,).
     """
 
-    def __init__(self, chances: Floats, cells: Cells | Ints, known: tuple[Floats, Floats] | None = None) -> None:
+    def __init__(
+        self,
+        chances: Floats,
+        cells: Cells | Ints,
+        known: tuple[Floats, Floats] | None = None,
+        several: Floats | None = None,
+    ) -> None:
         chances = np.ascontiguousarray(chances)
-        rows = _InCells(chances, cells) if isinstance(cells, Cells) else _InRuns(chances, cells)
+        rows = _InCells.of(chances, cells, several) if isinstance(cells, Cells) else _InRuns(chances, cells)
         few = rows.counts <= _ROWS_ONE_BY_ONE
         if few.all() and not rows.are_many:
-            self.powers, self.laws = None, _added_one_by_one(*rows.only(few))
+            self.powers, self.laws = None, _added_one_by_one(rows.only(few))
             return
         self.powers = Powers.of(rows, known) if rows.are_many else None
-        variance = rows.total(chances * (1 - chances)) if self.powers is None else self.powers.variance
+        variance = rows.total(rows.chances * (1 - rows.chances)) if self.powers is None else self.powers.variance
         found = _rare_laws(rows, variance)
         if self.powers is not None:
             _add_narrow_laws(found, self.powers, variance)
@@ -47,7 +53,7 @@ class CellCounts:
         if wide.any():
             # frequencies are kept up to this abs(exp(i angle) - 1)
             largest = np.sqrt(2 * _NEGLIGIBLE / np.maximum(variance[wide], _NEGLIGIBLE / 2))
-            each = zip(np.flatnonzero(wide), pool(*rows.only(wide), largest), strict=True)
+            each = zip(np.flatnonzero(wide), pool(rows.only(wide), largest), strict=True)
             for cell, points in each:
                 found[cell] = _window_laws(points, variance[[cell]])[0]
         self.laws = [law for law in found if law is not None]
@@ -72,29 +78,40 @@ def counts_of(plan: TallyPlan) -> CellCounts:
     """Return the law of the counts in the cells of a plan, computed once: tests compute it, and draws use it too."""
     if not isinstance(plan.label_law, CellCounts):
         chances = plan.predictions.event_chance
-        same = plan.predictions.is_exact_law and plan.predictions.weights is None
+        same = plan.predictions.is_exact_law and plan.predictions.unweighted
         known = (plan.weight, plan.prediction[:, 0]) if same else None
-        plan.label_law = CellCounts(chances, plan.cells, known)
+        plan.label_law = CellCounts(chances, plan.cells, known, plan.predictions.counts)
     return plan.label_law
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class _InCells:
-    """Rows with their cells."""
+    """Rows with their cells; each may stand for several, (n,)."""
 
     chances: Floats
     cells: Cells
+    several: Floats | None = None
+
+    @classmethod
+    def of(cls, chances: Floats, cells: Cells, several: Floats | None) -> _InCells:
+        """Write rows that stand for several out where they are not many."""
+        if several is None or several.sum() > _MANY_ROWS * _MANY_CELLS:
+            return cls(chances, cells, several)
+        rows = np.repeat(np.arange(len(chances)), several.astype(np.intp))
+        return cls(chances[rows], Cells(cells.size, cells.index[rows], cells.moves))
 
     @property
     def are_many(self) -> bool:
         """Whether one expansion for a whole cell may be good enough: of many cells, or of very many rows in each."""
-        return self.cells.size >= _MANY_CELLS or len(self.chances) >= _MANY_ROWS * self.cells.size
+        if self.cells.size >= _MANY_CELLS or self.several is not None:
+            return True
+        return len(self.chances) >= _MANY_ROWS * self.cells.size
 
     @property
     def counts(self) -> Ints:
         """(L,) the number of rows of each cell."""
-        return np.bincount(self.cells.index, minlength=self.cells.size)
+        return np.bincount(self.cells.index, self.several, self.cells.size).astype(np.intp, copy=False)
 
     def powers(self, mean: Floats) -> tuple[Floats, float]:
         """Add up powers 2 to 4 of distances to the mean of the cell, (L, 3); return the largest distance too."""
@@ -104,6 +121,8 @@ class _InCells:
             distance = self.chances[start : start + ROWS_IN_CACHE] - mean.take(index)
             widest = max(widest, float(distance.max()), -float(distance.min()))
             power = distance * distance
+            if self.several is not None:
+                power *= self.several[start : start + ROWS_IN_CACHE]
             for total in sums:
                 total += np.bincount(index, power, len(total))
                 power *= distance
@@ -111,19 +130,21 @@ class _InCells:
 
     def total(self, values: Floats) -> Floats:
         """Add up values (n,) over cells: (L,)."""
+        values = values if self.several is None else values * self.several
         return add_up(self.cells.index, values[None], self.cells.size)[0]
 
     def spread(self, values: Floats) -> Floats:
         """Return the value (L,) of the cell of each row: (n,)."""
         return values.take(self.cells.index)
 
-    def only(self, wanted: Bools) -> tuple[Floats, Cells]:
-        """Return the chances of the rows of wanted cells (L,), and these cells."""
+    def only(self, wanted: Bools) -> _InCells:
+        """Return the rows of wanted cells (L,), in these cells."""
         if wanted.all():
-            return self.chances, self.cells
+            return self
         rows = np.flatnonzero(wanted[self.cells.index])
         index = (np.cumsum(wanted) - 1)[self.cells.index[rows]]
-        return self.chances[rows], Cells(int(wanted.sum()), index, self.cells.moves)
+        several = None if self.several is None else self.several[rows]
+        return _InCells(self.chances[rows], Cells(int(wanted.sum()), index, self.cells.moves), several)
 
 
 @final
@@ -156,9 +177,9 @@ class _InRuns:
     def spread(self, values: Floats) -> Floats:
         return np.repeat(values, self.counts)
 
-    def only(self, wanted: Bools) -> tuple[Floats, Cells]:
+    def only(self, wanted: Bools) -> _InCells:
         index = np.repeat(np.arange(wanted.sum()), self.counts[wanted])
-        return self.chances[np.repeat(wanted, self.counts)], Cells(int(wanted.sum()), index, "data")
+        return _InCells(self.chances[np.repeat(wanted, self.counts)], Cells(int(wanted.sum()), index, "data"))
 
 
 # Steps of the guide of one cell, in most of which no count begins, and of all cells together.
@@ -241,12 +262,13 @@ class Guide:
 _ROWS_ONE_BY_ONE = 256
 
 
-def _added_one_by_one(chances: Floats, cells: Cells) -> list[tuple[int, Floats]]:
+def _added_one_by_one(rows: _InCells) -> list[tuple[int, Floats]]:
     """Return the probabilities of 0, 1, ... events in each cell: the next row of all cells at once.
 
     This is the recursive formula in Hong (2013). Only positive numbers are added, so that rare counts too have all
     their digits.
     """
+    chances, cells = rows.chances, rows.cells
     counts, order = np.diff(cells.starts), cells.order
     table = np.zeros((counts.max(initial=0), cells.size))
     table[np.arange(len(order)) - np.repeat(cells.starts[:-1], counts), cells.index[order]] = chances[order]
@@ -418,10 +440,12 @@ class PooledRows:
     moments: Floats  # (C, m, 3), sums of second, third and fourth powers of the distances to the centre
 
 
-def pool(chances: Floats, cells: Cells, largest: Array) -> list[PooledRows]:
-    """Pool nearly equal chances (n,) in each cell, for abs(exp(i angle) - 1) of at most `largest` (L,), in (0, 2]."""
+def pool(rows: _InCells, largest: Array) -> list[PooledRows]:
+    """Pool nearly equal chances in each cell, for abs(exp(i angle) - 1) of at most `largest` (L,), in (0, 2]."""
+    chances, cells = rows.chances, rows.cells
+    several = np.ones(len(chances)) if rows.several is None else rows.several
     steps = np.ceil(_STEPS * largest / 2).astype(np.intp)
-    keys, group, sums = _power_sums(chances, cells.index, steps)
+    keys, group, sums = _power_sums(chances, cells.index, steps, rows.several)
     kept = sums[0] > _POOL_ABOVE
     alone = np.flatnonzero(~kept[group])
     keys, sums = keys[kept], sums[:, kept]
@@ -432,7 +456,7 @@ def pool(chances: Floats, cells: Cells, largest: Array) -> list[PooledRows]:
     order = np.argsort(np.concatenate([cell, cells.index[alone]]), kind="stable")
     columns = (
         np.concatenate([centre, chances[alone]]),
-        np.concatenate([sums[0], np.ones(len(alone))]),
+        np.concatenate([sums[0], several[alone]]),
         np.concatenate([moments * width[:, None] ** np.arange(2, 5), np.zeros((len(alone), 3))]),
     )
     n_points = np.bincount(cell, minlength=cells.size) + np.bincount(cells.index[alone], minlength=cells.size)
@@ -443,19 +467,19 @@ def pool(chances: Floats, cells: Cells, largest: Array) -> list[PooledRows]:
     ]
 
 
-def _power_sums(chances: Floats, index: Ints, steps: Ints) -> tuple[Ints, Ints, Floats]:
+def _power_sums(chances: Floats, index: Ints, steps: Ints, several: Floats | None) -> tuple[Ints, Ints, Floats]:
     """Return keys of groups, the group of each row, and sums of powers 0 to 4 of distances, counted in steps."""
     n_keys = int((steps + 1).sum())
     if n_keys > 2**17 + 2 * len(chances):  # most groups would be empty
         key, distance = _located(chances, index, steps)
         keys, group = np.unique(key, return_inverse=True)
-        return keys, group, _added(group, distance, len(keys))
+        return keys, group, _added(group, distance, len(keys), several)
     group, sums = np.empty(len(chances), dtype=np.intp), np.zeros((5, n_keys))
     n_rows = max(_ROWS, n_keys)
     for start in range(0, len(chances), n_rows):
         rows = slice(start, start + n_rows)
         group[rows], distance = _located(chances[rows], index[rows], steps)
-        sums += _added(group[rows], distance, n_keys)
+        sums += _added(group[rows], distance, n_keys, None if several is None else several[rows])
     return np.arange(n_keys), group, sums
 
 
@@ -474,10 +498,10 @@ def _located(chances: Floats, index: Ints, steps: Ints) -> tuple[Ints, Floats]:
     return key, distance
 
 
-def _added(group: Ints, distance: Floats, n_groups: int) -> Floats:
+def _added(group: Ints, distance: Floats, n_groups: int, several: Floats | None) -> Floats:
     """Add up powers 0 to 4 of the distances in each group: (5, n_groups)."""
-    power = distance
-    sums = [np.bincount(group, minlength=n_groups), np.bincount(group, power, n_groups)]
+    power = distance if several is None else distance * several
+    sums = [np.bincount(group, several, n_groups), np.bincount(group, power, n_groups)]
     for _ in range(3):
         power = power * distance
         sums.append(np.bincount(group, power, n_groups))
@@ -517,35 +541,37 @@ def _rare_laws(rows: _InCells | _InRuns, variance: Array) -> list[tuple[int, Flo
     if (variance > _RARE).all():
         return found
     rare = rows.total(np.minimum(rows.chances, 1 - rows.chances)) <= _RARE
-    chances, cells = rows.only(rare)
+    some = rows.only(rare)
+    several, cells = np.ones(len(some.chances)) if some.several is None else some.several, some.cells
     for cell, start, end in zip(np.flatnonzero(rare), cells.starts, cells.starts[1:], strict=False):
-        found[cell] = _rare_law(chances[cells.order[start:end]])
+        own = cells.order[start:end]
+        found[cell] = _rare_law(some.chances[own], several[own])
     return found
 
 
-def _rare_law(chances: Floats) -> tuple[int, Floats]:
+def _rare_law(chances: Floats, several: Floats) -> tuple[int, Floats]:
     """Return the first count and its and the following probabilities: sure events, more of them, or fewer."""
     sure = chances > 0.5
-    more, fewer = _flips(chances[~sure]), _flips(1 - chances[sure])
+    more, fewer = _flips(chances[~sure], several[~sure]), _flips(1 - chances[sure], several[sure])
     law = np.convolve(more, fewer[::-1])
-    return int(sure.sum()) - (len(fewer) - 1), law
+    return int(several[sure].sum()) - (len(fewer) - 1), law
 
 
-def _flips(chances: Floats) -> Floats:
+def _flips(chances: Floats, several: Floats) -> Floats:
     r"""Return the probabilities of 0, 1, ..., 5 events, all of them rare.
 
     With odds r of single rows, P(k) = P(0) e_k(r), elementary symmetric functions, which Newton's identities make of
     power sums: :math:`k\, e_k = \sum_{j=1}^k (-1)^{j-1} e_{k-j} \sum_i r_i^j`.
     """
-    chances = chances[chances > 0]
+    chances, several = chances[chances > 0], several[chances > 0]
     odds = chances / (1 - chances)
-    most = min(_FLIPS, len(odds))
+    most = int(min(_FLIPS, several.sum()))
     powers, power = [], np.ones(len(odds))
     for _ in range(most):
         power = power * odds
-        powers.append(float(power.sum()))
+        powers.append(float(power @ several))
     symmetric = [1.0]
     for k in range(1, most + 1):
         signed = sum((-1) ** (j - 1) * symmetric[k - j] * powers[j - 1] for j in range(1, k + 1))
         symmetric.append(max(signed / k, 0.0))
-    return np.array(symmetric) * float(np.exp(np.log1p(-chances).sum()))
+    return np.array(symmetric) * float(np.exp(np.log1p(-chances) @ several))

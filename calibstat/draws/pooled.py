@@ -49,7 +49,7 @@ def pool_rows(estimator: Estimator, predictions: Predictions) -> PooledEvaluator
     """Prepare an estimator on pooled rows; None where rows are few, have weights, or no single column orders them."""
     if not estimator.takes_counts or len(predictions) < ROWS or predictions.weights is not None:
         return None
-    if predictions.n_classes != 2 or len(predictions.keys) != 1:
+    if predictions.n_classes != 2 or len(predictions.keys) != 1 or predictions.counts is not None:
         return None
     if predictions.column(predictions.keys[0]).categorical:
         return None

@@ -415,6 +415,10 @@ class Estimator(HasParameters, ABC):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Do all work that needs no outcome; called once for each set of predictions."""
 
+    def reads_counts(self, n_classes: int) -> bool:
+        """Whether a row may stand for several, with their share of each outcome as its chance; weights are of all."""
+        return self.takes_counts and n_classes == 2
+
     def headline(self, values: Floats) -> Floats:
         """Reduce values (..., *shape) to the one number that is tested, (...,); by default the values themselves."""
         return values if self.headline_place is None else values[..., self.headline_place]
@@ -460,6 +464,7 @@ class Estimator(HasParameters, ABC):
         lens = self.lens
         seen = sample if lens is CANONICAL else lens(sample)
         refuse_empty(seen, lens)
+        seen = seen.read_by(self.core.reads_counts)
         evaluator = self.core.prepare(seen.predictions)
         value = evaluator(seen.outcomes)
         if self.has_headline and _all_missing(self.core.headline(value)):
@@ -598,6 +603,10 @@ class Headline(Forwarding):
     def takes_counts(self) -> bool:  # type: ignore[override]
         """Whether the inner estimator takes them."""
         return self.estimator.takes_counts
+
+    def reads_counts(self, n_classes: int) -> bool:
+        """Whether the inner estimator does."""
+        return self.estimator.reads_counts(n_classes)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the inner estimator; if its value is a number, it is the headline."""

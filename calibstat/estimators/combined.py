@@ -98,6 +98,10 @@ class Family(Estimator):
         """Whether all members take them."""
         return all(each.takes_counts for each in self.estimators)
 
+    def reads_counts(self, n_classes: int) -> bool:
+        """Whether all members do, behind no lens."""
+        return all(each is each.core and each.reads_counts(n_classes) for each in self.estimators)
+
     def value_range(self, n_classes: int) -> tuple[float, float]:
         """Return the range of all members together."""
         low, high = zip(*(each.value_range(n_classes) for each in self.estimators), strict=True)

@@ -44,6 +44,10 @@ class Score(Estimator):
         """Say whether the probabilities (n,) of what happened were changed, and how; results print it."""
         return ""
 
+    def reads_counts(self, n_classes: int) -> bool:  # noqa: ARG002
+        """Whether it does: a mean is that of all rows."""
+        return True
+
     @final
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Compute the loss of every row for every outcome."""
@@ -220,7 +224,7 @@ class _MeanLoss(Evaluator):
     def capabilities(self) -> Capabilities:
         return Capabilities(
             linear=self._linear,
-            remark=lambda outcomes: self.score.remark(_of_outcomes(self.predictions.probabilities, outcomes)),
+            remark=lambda outcomes: self.score.remark(_happened(self.predictions.probabilities, outcomes)),
             expansion=lambda outcomes: Expansion.of_mean(
                 self(outcomes), _of_outcomes(self.losses, outcomes), all_weights(self.predictions, None), self.losses
             ),
@@ -229,6 +233,11 @@ class _MeanLoss(Evaluator):
     def _linear(self) -> Floats:
         masses = all_weights(self.predictions, None)
         return self.losses.T * (masses / masses.sum())
+
+
+def _happened(rows: Floats, outcomes: Array) -> Floats:
+    """Return the probabilities of what happened, or may have, in each row (n, K)."""
+    return rows[outcomes > 0] if is_chances(outcomes) else _of_outcomes(rows, outcomes)
 
 
 def _of_outcomes(table: Floats, outcomes: Array) -> Floats:
@@ -255,6 +264,10 @@ class RMSE(Estimator):
     quantity: ClassVar[str] = "root mean squared distance of outcome and prediction"
     bounds = between(0.0, 1.0, math.sqrt(2))
     unconditional: ClassVar[bool] = True
+
+    def reads_counts(self, n_classes: int) -> bool:  # noqa: ARG002
+        """Whether it does: a mean is that of all rows."""
+        return True
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Compute the squared distances."""

@@ -178,7 +178,7 @@ class TallyPlan:
     @property
     def from_counts(self) -> bool:
         """Whether the value depends on outcomes only through their counts in each cell."""
-        return self.predictions.weights is None and "square" not in self.needs
+        return self.predictions.unweighted and "square" not in self.needs
 
     def complete(self, outcome: Array) -> Tally:
         """Combine outcome sums (..., L, c) with the sums that no outcome changes."""
@@ -217,10 +217,14 @@ class TallyPlan:
     def fewest(self, outcomes: Array) -> float:
         """Return the fewest rows of one outcome (n,) in a cell; with weights, how many equal ones would be as good."""
         weights, n_classes = self.predictions.weights, self.n_classes
-        if weights is None and n_classes == 2:
+        if self.predictions.unweighted and (n_classes == 2 or self.predictions.counts is not None):
             tally = self(outcomes)
-            both = np.stack([tally.outcome[..., 0], tally.weight - tally.outcome[..., 0]])
-            return float(both[:, tally.weight > 0].min(initial=len(outcomes)))
+            each = (
+                full_vector(tally.outcome)
+                if n_classes > 2
+                else np.stack([tally.weight - tally.outcome[..., 0], tally.outcome[..., 0]], axis=-1)
+            )
+            return float(each[tally.weight > 0].min(initial=self.predictions.n_rows))
         place, shape = self.cells.index * n_classes + outcomes, (self.cells.size, n_classes)
         found: Array = np.bincount(place, weights, minlength=shape[0] * shape[1]).reshape(shape)
         known = found.any(axis=-1)  # a cell may be empty
@@ -339,6 +343,10 @@ class BinnedEstimator(Estimator):
     binning: Binning
     needs: ClassVar[tuple[str, ...]] = ()
     interval_about: ClassVar[str] = "the *binned* error, in these cells (a lower bound of the unbinned one)"
+
+    def reads_counts(self, n_classes: int) -> bool:  # noqa: ARG002
+        """Whether sums of weights suffice, and not of their squares, and the cells are those of single rows."""
+        return {"weight2", "square"}.isdisjoint(self.needs) and self.binning.takes_counts
 
     @property
     def estimand(self) -> Estimator:

@@ -16,22 +16,27 @@ from calibstat.lenses.relabel import CANONICAL
 from calibstat.nulls.base import Null
 
 
-def look_through(sample: Any, estimator: Any, lens: Lens | None = None) -> tuple[Inquiry, Sample]:
+def look_through(
+    sample: Any, estimator: Any, lens: Lens | None = None, *, counted: bool = False
+) -> tuple[Inquiry, Sample]:
     """Look at a sample through a lens and then that of the estimator; return what is asked, and what is seen.
 
     ``look_through(sample, estimator, lens)`` is the same as ``look_through(sample, lens | estimator)``. An error is
-    raised where no row is left to look at.
+    raised where no row is left to look at. Where the caller reads rows that are `counted`, many of them are not written
+    out, if the estimator reads them too.
     """
     check_sample(sample)
     asked = behind(lens, estimator)
     through = asked.lens
     seen = sample if through is CANONICAL else through(sample)
     refuse_empty(seen, through)
+    if counted:
+        seen = seen.read_by(asked.core.reads_counts)
     predictions = seen.predictions
     found = predictions.n_classes, predictions.given, predictions.source
     counts = RowCounts(predictions.effective_rows, predictions.largest_share)
-    before = sample.labels, sample.predictions.seen
-    return Inquiry(asked, len(seen), *found, counts, before=before, seen=seen), seen
+    before = sample.labels, sample.known.seen
+    return Inquiry(asked, predictions.n_rows, *found, counts, before=before, seen=seen), seen
 
 
 def with_counts(question: Inquiry, seen: Sample, offers: Capabilities, groups: str | None = None) -> Inquiry:
@@ -51,7 +56,7 @@ def check_sample(sample: Any) -> None:
     """Refuse anything but a sample, and one whose weights depend on the label alone."""
     if not isinstance(sample, Sample):
         raise TypeError(f"sample is {_kind_of(sample)}, but a Sample is expected: for example Sample(y_true, y_prob).")
-    if sample.predictions.weights is not None:
+    if sample.known.weights is not None and sample.predictions.weights is not None:
         refuse_weights_of_labels(sample.outcomes, sample.predictions.weights, sample.labels)
 
 

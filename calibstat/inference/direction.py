@@ -73,9 +73,10 @@ def direction_of(seen: Sample) -> Direction | None:
     event, outcomes = predictions.event, happened(seen.outcomes)
     weights = np.ones(len(event)) if predictions.weights is None else predictions.weights
     mass = weights / weights.sum()
-    spread = float(np.sqrt(mass**2 @ (event * (1 - event))))
+    squares = mass**2 / predictions.multiplicity
+    spread = float(np.sqrt(squares @ (event * (1 - event))))
     slope, error = _slope(clipped_logit(event), outcomes, mass)
-    share = float(np.sqrt(mass @ mass))  # the standard error of a mean of rows with these weights, in their deviation
+    share = float(np.sqrt(squares.sum()))  # the standard error of a mean of rows with these weights, in their deviation
     return Direction(float(mass @ event), float(mass @ outcomes), slope, spread, error * share)
 
 

@@ -106,14 +106,15 @@ happened (O/E 0.639, slope 1.49). Expected calibration error of cell means (binn
         return recommended_test(
             sample, lens=lens, null=null, level=level, n_resamples=n_resamples, decision=decision, rng=rng
         )
-    question, seen = look_through(sample, estimator, lens)
+    asked = None if null is None and n_resamples is None else check_null(null, n_resamples)
+    question, seen = look_through(sample, estimator, lens, counted=asked is None or asked.takes_counts)
     estimator = question.estimator
     check_share("level", level, LEVEL)
     check_rng(rng)
     notes: tuple[str, ...] = ()
-    if null is not None or n_resamples is not None:
-        null, notes = with_enough(check_null(null, n_resamples), null, 1, "holm", level, question.n)
-    inner, note = null.restate(estimator.core, seen) if isinstance(null, Restating) else (estimator.core, "")
+    if asked is not None:
+        asked, notes = with_enough(asked, null, 1, "holm", level, question.n)
+    inner, note = asked.restate(estimator.core, seen) if isinstance(asked, Restating) else (estimator.core, "")
     core = Headline(inner)
     evaluator = core.prepare(seen.predictions)
     statistic = evaluator.of(seen)
@@ -131,7 +132,7 @@ happened (O/E 0.639, slope 1.49). Expected calibration error of cell means (binn
     def stream() -> np.random.Generator:
         return stream_of(rng, estimator)
 
-    null, distribution = _distribution(null, core, seen, stream, evaluator)
+    null, distribution = _distribution(asked, core, seen, stream, evaluator)
     assumed = null.hypothesis(estimator.lens, core.given(seen.predictions)) + note
     if distribution.whole_cells:
         assumed = assumed.replace("(exact)", "(counts in cells exact, sums of squares by their normal law)")
@@ -203,7 +204,7 @@ def size_of_error(sample: Sample, lens: Lens | None) -> Estimator:
 
     check_sample(sample)
     seen = check_lens(lens)(sample)
-    return default_size(seen.predictions.n_classes, len(seen))
+    return default_size(seen.known.n_classes, len(seen))
 
 
 def _in_vain(null: Null, asked: Null | str | None, level: float, seen: Sample) -> bool:

@@ -206,6 +206,6 @@ def refuse_empty(seen: Sample, lens: Lens) -> None:
     """Refuse what a lens leaves without rows, or without weight."""
     if not len(seen):
         raise ValueError(f"no row is left to look at through {lens!r}; widen its region.")
-    weights = seen.predictions.weights
+    weights = seen.known.weights
     if weights is not None and not weights.any():
         raise ValueError(f"all rows seen through {lens!r} have weight 0; widen its region.")

@@ -31,6 +31,8 @@ class Null(HasParameters, ABC):
     """Whether replicates are made by signs of the residuals."""
     n_resamples: int | None = None
     """How many replicates are drawn; None where nothing is drawn, or the number is not known before."""
+    takes_counts: ClassVar[bool] = False
+    """Whether rows may each stand for several, of equal predictions (`Predictions.counts`)."""
     groups: str | None = None
     """The variable that names the cluster of each row, for a null that allows rows to depend on each other there."""
 

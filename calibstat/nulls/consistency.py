@@ -62,6 +62,11 @@ class Consistency(Null):
     resample_predictions: bool = False
     shortcuts: bool = True
 
+    @property
+    def takes_counts(self) -> bool:  # type: ignore[override]
+        """Whether predictions are kept."""
+        return not self.resample_predictions
+
     def draw(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
     ) -> EmpiricalNull:
@@ -198,6 +203,7 @@ class Sequential(Null):
     n_resamples: Draws = 9999
     exceedances: Count = 20
     joint: ClassVar[bool] = False
+    takes_counts: ClassVar[bool] = True
 
     def draw(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None

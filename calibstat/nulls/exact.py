@@ -90,6 +90,7 @@ class Exact(Null):
 
     tolerance: Share = 1e-4
     joint: ClassVar[bool] = False
+    takes_counts: ClassVar[bool] = True
 
     def draw(
         self,
@@ -153,7 +154,7 @@ def _cells_and_terms(estimator: Estimator, evaluator: Evaluator) -> tuple[TallyP
         raise _not_exact("its value is not a sum or a maximum of one term for each cell")
     if plan.predictions.n_classes != 2:
         raise _not_exact(f"there are {plan.predictions.n_classes} outcomes and not two")
-    if plan.predictions.weights is not None:
+    if not plan.predictions.unweighted:
         raise _not_exact("the sample has weights")
     if not plan.from_counts:
         raise _not_exact("the counts of events in its cells do not suffice")

@@ -218,11 +218,15 @@ class LinearSum:
     several: RowSums | None = None
 
     @classmethod
-    def of(cls, table: Floats, chances: Floats) -> LinearSum | None:
-        """Take what each outcome of a row adds (K, n), and its chances (n, K); None where something may be infinite."""
-        masses = chances.T
-        if len(table) == 2:
+    def of(cls, table: Floats, chances: Floats, counts: Floats | None = None) -> LinearSum | None:
+        """Take what each outcome of a row adds (K, n), and its chances (n, K); None where something may be infinite.
+
+        Rows may stand for several each, `counts` (n,), which add that together.
+        """
+        masses, counts = chances.T, np.ones(len(chances)) if counts is None else counts
+        if len(table) == 2 and (counts == 1).all():
             return cls._of_two(table, masses[1])
+        table = table / counts
         values = np.where(masses > 0, table, 0.0)
         means = (masses * values).sum(axis=0)
         if not np.isfinite(means).all():
@@ -230,7 +234,7 @@ class LinearSum:
         values = np.where(masses > 0, values - means, 0.0)
         moves = (masses * np.abs(values)).sum(axis=0) > 0
         values, masses = values[:, moves], np.ascontiguousarray(masses[:, moves])
-        return cls(float(means.sum()), several=RowSums(values, masses, np.ones(values.shape[1])))
+        return cls(float(counts @ means), several=RowSums(values, masses, counts[moves]))
 
     @classmethod
     def _of_two(cls, table: Floats, chance: Floats) -> LinearSum | None:
@@ -250,7 +254,7 @@ class LinearSum:
     @property
     def rows(self) -> int:
         """How many rows leave something to chance."""
-        return len(self.two[0]) if self.two is not None else len(self.numbers.counts)
+        return len(self.two[0]) if self.two is not None else int(self.numbers.counts.sum())
 
     @cached_property
     def numbers(self) -> RowSums:
@@ -481,6 +485,7 @@ class Saddlepoint(Null):
     """
 
     joint: ClassVar[bool] = False
+    takes_counts: ClassVar[bool] = True
 
     def draw(
         self,
@@ -513,7 +518,8 @@ class Saddlepoint(Null):
 def linear_sum(estimator: Estimator, sample: Sample, evaluator: Evaluator) -> LinearSum | None:
     """Return the numbers of rows of a linear statistic; None if it is not linear, or its evidence of no known kind."""
     terms = evaluator.capabilities.linear
-    found = None if terms is None else LinearSum.of(terms(), sample.predictions.chances)
+    predictions = sample.predictions
+    found = None if terms is None else LinearSum.of(terms(), predictions.chances, predictions.counts)
     return None if found is None or extreme_of(estimator, found.mean) is None else found
 
 
@@ -574,7 +580,8 @@ def _count_law(mean: float, size: Floats, chance: Floats) -> AtomSum:
 def _enumerated(found: LinearSum) -> AtomSum | None:
     """Enumerate two halves of the rows, of which equal ones are taken together; None if they are too many."""
     columns = np.concatenate([found.numbers.values, found.numbers.masses])
-    rows, counts = np.unique(columns, axis=1, return_counts=True)
+    rows, place = np.unique(columns, axis=1, return_inverse=True)
+    counts = np.bincount(place.ravel(), found.numbers.counts)
     n_values = len(found.numbers.values)
     laws = [
         enumerate_sum([pooled(row[:n_values], row[n_values:])] * int(count))

@@ -1,0 +1,114 @@
+"""Rows that stand for several, read as they are: the values, laws and p-values of the rows written out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import calibstat as cs
+from calibstat.data import counted
+from registered.entries import LABELS
+from registry import ESTIMATORS, every
+from suites import slow_but
+
+READING = [entry for entry in ESTIMATORS if any(map(entry.thing.core.reads_counts, entry.classes))]
+NEAR = dict(rtol=1e-9, atol=1e-11)
+ON_A_MESH = dict(rtol=1e-4)  # of few predictions it is coarser
+
+
+def both(n_classes, m=23, seed=3, most=9):
+    """The same rows twice: counted, and written out."""
+    rng = np.random.default_rng(seed)
+    prob = rng.dirichlet(np.ones(n_classes), m)
+    counts = np.array([rng.multinomial(n, p) for n, p in zip(rng.integers(1, most, m), prob, strict=True)])
+    variables = {"age": rng.integers(1, 8, m).astype(float), "sex": rng.choice(["f", "m"], m)}
+    together = cs.Sample.from_counts(prob, counts, variables=variables, labels=LABELS[:n_classes])
+    return together, cs.Sample.of(together.predictions, together.outcomes)
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """However few rows are counted, they are not written out."""
+    monkeypatch.setattr(counted, "MANY", 0)
+
+
+@every(READING)
+def test_a_value_of_counts_is_that_of_the_rows(entry, always):
+    near = ON_A_MESH if isinstance(entry.thing.core, cs.SmoothECE) else NEAR
+    for n_classes in entry.classes:
+        together, single = both(n_classes)
+        seen = entry.thing.lens(together)
+        if not entry.thing.core.reads_counts(seen.each.n_classes):
+            continue
+        expected = entry.thing.core.prepare(entry.thing.lens(single).predictions)(entry.thing.lens(single).outcomes)
+        read = seen.read_by(entry.thing.core.reads_counts)
+        assert len(read) < len(seen)
+        np.testing.assert_allclose(entry.thing.core.prepare(read.predictions)(read.outcomes), expected, **near)
+
+
+TESTED = [
+    cs.ECE(cs.EqualWidth(5)),
+    cs.ECE(cs.EqualMass(5)),
+    cs.RMSCE(cs.EqualMass(4)),
+    cs.MaximumMiscalibration(cs.EqualMass(4)),
+    cs.BrierScore(),
+    cs.LogScore(),
+    cs.Spiegelhalter(),
+    cs.MeanCalibration(),
+    cs.Kuiper(),
+    cs.AndersonDarling(),
+    cs.SmoothECE(),
+    cs.Cox(),
+    cs.RMSE(),
+    cs.TopLabel() | cs.ECE(cs.EqualWidth(6)),
+    cs.ExpectedMiscalibration(cs.SimplexGrid(2)),
+    cs.Given("sex") | cs.ECE(cs.Categories()),
+]
+ROWS = [(60, 20), (300, 5000)]  # some hundred rows, and three quarters of a million
+
+
+@pytest.mark.parametrize(("m", "most"), slow_but([ROWS[0]], ROWS), ids=["few", "many"])
+@pytest.mark.parametrize("estimator", TESTED, ids=repr)
+def test_a_test_of_counts_is_that_of_the_rows(estimator, m, most, always):
+    n_classes = 3 if isinstance(estimator.lens, cs.TopLabel) or "Simplex" in repr(estimator) else 2
+    together, single = both(n_classes, m, seed=5, most=most)
+    found, expected = (cs.calibration_test(each, estimator, rng=1) for each in (together, single))
+    assert found.statistic == pytest.approx(expected.statistic, rel=2e-3 if "Smooth" in repr(estimator) else 1e-9)
+    assert found.question.n == expected.question.n == len(single)
+    assert found.question.counts._asdict() == pytest.approx(expected.question.counts._asdict())
+    assert str(found.direction) == str(expected.direction)
+    one, other = found.null_distribution, expected.null_distribution
+    assert one.monte_carlo == other.monte_carlo
+    if one.monte_carlo:
+        draws, rows = (_drawn(each, estimator, n_classes, m, most) for each in (True, False))
+        assert stats.ks_2samp(draws, rows, method="asymp").pvalue > 1e-3
+        assert stats.ks_2samp(draws, 1.2 * rows, method="asymp").pvalue < 1e-3  # the negative control
+    else:
+        # a saddlepoint pools rows, each sample in its own way
+        near = 1e-9 if "exact" in one.description else 1e-3
+        assert found.pvalue == pytest.approx(expected.pvalue, rel=near)
+        assert float(one.mean) == pytest.approx(float(other.mean), rel=1e-9, abs=1e-9)
+
+
+def _drawn(read, estimator, n_classes, m, most):
+    together, single = both(n_classes, m, seed=5, most=most)
+    null = cs.Consistency(4000)
+    law = cs.calibration_test(together if read else single, estimator, null=null, rng=2 + read).null_distribution
+    return law.samples
+
+
+def test_more_rows_than_can_be_written_out_are_tested():
+    edges = np.linspace(0, 1, 2001)
+    prob = (edges[1:] + edges[:-1]) / 2
+    trials = np.full(2000, 5 * 10**6)
+    events = np.random.default_rng(0).binomial(trials, prob)
+    calibrated = cs.Sample.from_counts(prob, events=events, trials=trials)
+    found = cs.calibration_test(calibrated, cs.ECE())
+    assert found.question.n == 10**10
+    assert 0.01 < found.pvalue < 1
+    assert found.statistic == pytest.approx(cs.ECE()(calibrated))
+    wrong = cs.Sample.from_counts(np.clip(prob + 3e-5, 0, 1), events=events, trials=trials)
+    assert cs.calibration_test(wrong, cs.ECE()).pvalue < 1e-6
+    with pytest.raises(ValueError, match="the sample counts 10,000,000,000 rows"):
+        cs.calibration_test(calibrated, cs.DebiasedL2(cs.EqualMass(5)))
