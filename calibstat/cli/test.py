@@ -71,6 +71,16 @@ from calibstat.inference.results import (
     picked,
     small_pvalue,
 )
+from calibstat.inference.tails import (
+    BESIDE,
+    about_cells,
+    about_detail,
+    adjusted_tails,
+    beyond,
+    of_labels,
+    tail_note,
+    tail_of,
+)
 from calibstat.inference.test import recommended_test
 
 
@@ -224,6 +234,7 @@ class Record:
     test: cs.CalibrationTest
     pvalue_adjusted: float
     adjust: str = "holm"
+    tail: float | None = None  # about how small the adjusted p-value is, where no redraw reaches the value
 
     @property
     def at_floor(self) -> bool:
@@ -245,7 +256,7 @@ class Record:
             **test.question.counts._asdict(),
             **(test.question.direction or NO_DIRECTION).to_dict(),
             **picked(test, "statistic null_mean pvalue"),
-            **picked(self, "pvalue_adjusted adjust"),
+            **picked(self, "pvalue_adjusted adjust tail"),
             "hypothesis": test.hypothesis,
             "source": test.question.source,
             **picked(test, "n_resamples level notes"),
@@ -297,11 +308,24 @@ def ask(
         return replace(again, notes=again.notes + more_note(taken, asked, level))
 
     tests = ProgressBar().each(answer, questions)
-    adjusted = adjust_pvalues([test.pvalue for test in tests], adjust)
+    pvalues = [test.pvalue for test in tests]
+    adjusted = adjust_pvalues(pvalues, adjust)
+    tails = [_tail(sample, question, test) for question, test in zip(questions, tests, strict=True)]
+    about = adjusted_tails(tails, pvalues, adjusted, adjust)
     return [
-        Record(question, test, float(pvalue), adjust)
-        for question, test, pvalue in zip(questions, tests, adjusted, strict=True)
+        Record(question, test, float(pvalue), adjust, tail)
+        for question, test, pvalue, tail in zip(questions, tests, adjusted, about, strict=True)
     ]
+
+
+def _tail(sample: cs.Sample, question: Question, test: cs.CalibrationTest) -> float | None:
+    """Return about how small a p-value is that is the smallest of its redraws, where theory says it."""
+    if test.panel is not None:
+        return test.panel.tail
+    if test.n_resamples is None or not of_labels(test.null):
+        return None
+    value = float(test.statistic)
+    return beyond([test.pvalue], test.n_resamples, lambda _: tail_of(question.estimator, sample, value))[0]
 
 
 # The results of a panel as text. Words never accept a null hypothesis.
@@ -328,7 +352,7 @@ def report(
     return Screen(
         "\n".join([answer, *costs]),
         table(records, level) if len(records) > 1 else (),
-        less_pressing_last([*_notes(records), CAUTION.format(these="p-values")]),
+        less_pressing_last([*_beyond(records), *_notes(records), CAUTION.format(these="p-values")]),
         [*_methods(records, level, seed, named_null), ("data", f"{first.question.rows}; {first.question.source}")],
         text_columns=TEXT_COLUMNS,
         spare=SPARE_COLUMNS,
@@ -363,7 +387,8 @@ def _methods(records: Sequence[Record], level: float, seed: int, named_null: boo
         *each_beside("p", zip(places, panels, strict=False)),
         *each_beside("null", zip(places, nulls, strict=True)),
     ]
-    return [*lines, *([("adjusted p", adjusted)] if len(records) > 1 else [])]
+    about = about_detail([record.tail for record in records])
+    return [*lines, *([("adjusted p", adjusted), *about] if len(records) > 1 else [])]
 
 
 def _notes(records: Sequence[Record]) -> list[str]:
@@ -373,6 +398,14 @@ def _notes(records: Sequence[Record]) -> list[str]:
         for note in record.test.notes:
             about.setdefault(re.sub(r"null=(\w+\(.*?\))", r"--null '\1'", note), []).append(record.question.name)
     return [note if len(which) == len(records) else f"{', '.join(which)}: {note}" for note, which in about.items()]
+
+
+def _beyond(records: Sequence[Record]) -> tuple[str, ...]:
+    """Say that p-values are the smallest of so many redraws, and how small they are by theory."""
+    tests = [record.test for record in records]
+    most = max((each.n_resamples or 0 for each in tests), default=0)
+    pvalues = [each.pvalue for each in tests if each.n_resamples]
+    return tail_note(most, pvalues, [record.tail for record in records], BESIDE if len(records) > 1 else "")
 
 
 def _of_panel(panel: cs.OmnibusTest | None, seed: int) -> str:
@@ -412,8 +445,10 @@ def table(records: Sequence[Record], level: float) -> list[list[str]]:
     """Return the cells of the table: a row for each question."""
     digits = _n_decimals(record.test for record in records)
     errors = all(record.test.question.estimator.core.extreme == "large" for record in records)
-    heading = ["calibration of", "error" if errors else "value", "noise alone", "p", "adjusted p", ""]
-    return [heading, *(_cells_of_record(record, digits, level) for record in records)]
+    heading = ["calibration of", "error" if errors else "value", "noise alone", "p", "adjusted p", "", "about"]
+    about = about_cells([record.tail for record in records])
+    rows = (_cells_of_record(record, digits, level) for record in records)
+    return [heading, *([*row, tail] for row, tail in zip(rows, about, strict=True))]
 
 
 def _cells_of_record(record: Record, digits: int, level: float) -> list[str]:

@@ -198,6 +198,8 @@ class Capabilities:
       chances.
     - `large_sample`: takes a Generator (for moments estimated from random probes) and returns the law of the headline
       in large samples, under calibration and given the predictions, for `Asymptotic`.
+    - `law_of_walk`: returns that law where the headline is a distance or an area of the walk of residuals, which is
+      about as likely to be far from zero as their sum is: its far tail is known too.
     - `standard_deviation`: returns the standard deviation of the headline under the null, from the predictions alone,
       or None; called when `scale` is asked for.
     - `expansion`: takes outcomes (n,) to the `Expansion` of the headline, for intervals and comparisons by influence.
@@ -220,6 +222,7 @@ class Capabilities:
     linear: Callable[[], Floats] | None = None
     signed: Callable[[Array, Array], Floats] | None = None
     large_sample: Callable[[np.random.Generator], LargeSampleLaw] | None = None
+    law_of_walk: Callable[[], LargeSampleLaw] | None = None
     standard_deviation: Callable[[], float | None] | None = None
     expansion: Callable[[Array], Expansion] | None = None
     batch_size: int = 1
@@ -437,6 +440,10 @@ class Estimator(HasParameters, ABC):
     def members(self) -> tuple[Estimator, ...]:
         """The estimators that this one combines; none by default."""
         return ()
+
+    def parts(self, predictions: Predictions) -> Sequence[Estimator]:  # noqa: ARG002
+        """Return what each of several numbers is of, with its lens, on these predictions."""
+        return self.members
 
     @property
     def cut_by(self) -> Binning | None:

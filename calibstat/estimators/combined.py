@@ -392,12 +392,16 @@ class Within(Forwarding):
         levels = self._levels(predictions)
         codes = predictions.variables[self.variable].values
         found = np.unique(codes).astype(int)
-        regions = [Region(partial(_is_at_level, self.variable, code)) for code in found]
-        members = [Headline(region | self.estimator).prepare(predictions) for region in regions]
+        members = [Headline(each).prepare(predictions) for each in self.parts(predictions)]
         rows = [np.flatnonzero(codes == code) for code in found]
         # Behind a lens inside, the outcomes differ from those that all levels get.
         common = [] if self.estimator.lens.parts else _side_by_side(predictions, members, rows)
         return SeveralEvaluator(tuple(levels[code] for code in found), members, self, common)
+
+    def parts(self, predictions: Predictions) -> Sequence[Estimator]:
+        """Return the estimator in the region of each level."""
+        codes = np.unique(predictions.variables[self.variable].values).astype(int)
+        return [Region(partial(_is_at_level, self.variable, code)) | self.estimator for code in codes]
 
     def _levels(self, predictions: Predictions) -> tuple[str, ...]:
         known = ", ".join(map(repr, predictions.variables)) or "none"
@@ -495,8 +499,12 @@ class EachClass(Forwarding):
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the estimator through the lens of each class."""
-        members = [Headline(ClassWise(label) | self.estimator).prepare(predictions) for label in predictions.classes]
+        members = [Headline(each).prepare(predictions) for each in self.parts(predictions)]
         return SeveralEvaluator(predictions.classes, members, self)
+
+    def parts(self, predictions: Predictions) -> Sequence[Estimator]:
+        """Return the estimator through the lens of each class."""
+        return [ClassWise(label) | self.estimator for label in predictions.classes]
 
     def headline(self, values: Floats) -> Floats:
         """Take the norm over classes (..., K)."""

@@ -266,6 +266,7 @@ class WalkEvaluator(Evaluator):
         return Capabilities(
             signed=lambda outcomes, signs: self._in_units(self.functional(self.ordered.walk(outcomes, signs=signs))),
             large_sample=None if law is None else lambda _: law(),
+            law_of_walk=law,
             standard_deviation=None if law is None or self.standardized else lambda: self.ordered.scale,
             remark=self.remark,
         )
@@ -674,10 +675,11 @@ class _QuadraticEvaluator(Evaluator):
 
     @property
     def capabilities(self) -> Capabilities:
-        unweighted = self.ordered.own is None
+        law = (lambda: scaled_law(*self.law, self.scale or 0.0)) if self.ordered.own is None else None
         return Capabilities(
             signed=self._signed,
-            large_sample=(lambda _: scaled_law(*self.law, self.scale or 0.0)) if unweighted else None,
+            large_sample=None if law is None else lambda _: law(),
+            law_of_walk=law,
             standard_deviation=lambda: self.scale,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, TypeGuard, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
@@ -53,8 +53,8 @@ from calibstat.inference.results import (
     picked,
     pvalue_cell,
     small_pvalue,
-    tail_text,
 )
+from calibstat.inference.tails import far_below, normal_tail, tail_text
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import EmpiricalNull, monte_carlo_pvalue, tie_slack
 
@@ -331,23 +331,6 @@ def pvalue_of_difference(difference: float, noise: Floats, size: float, paired: 
     reached = np.abs(noise) >= beyond if paired else noise * np.sign(difference) >= beyond
     share = float(monte_carlo_pvalue(int(np.count_nonzero(reached)), len(noise)))
     return share if paired else min(1.0, 2 * share)
-
-
-# Of normal draws the mean fourth power is three times the squared variance.
-_NEARLY_NORMAL = 3.5
-
-
-def normal_tail(difference: float, noise: Floats) -> float | None:
-    """Return the p-value by the normal law, where no noise (R,) reaches the difference; None if it looks not normal."""
-    square = float(np.mean(noise**2))
-    if np.abs(noise).max() >= abs(difference) or not 0 < np.mean(noise**4) <= _NEARLY_NORMAL * square**2:
-        return None
-    return float(2 * special.ndtr(-abs(difference) / np.sqrt(square)))
-
-
-def far_below(tail: float | None, n_resamples: int) -> TypeGuard[float]:
-    """Whether a tail says more than the smallest p-value of so many redraws."""
-    return tail is not None and tail < 0.1 / (1 + n_resamples)
 
 
 def root_mean_square(noise: Floats) -> float:

@@ -26,8 +26,6 @@ from calibstat.inference.compare import (
     ends_cell,
     erring,
     expanded,
-    far_below,
-    normal_tail,
     own_nulls,
     pvalue_of_difference,
     root_mean_square,
@@ -58,7 +56,8 @@ from calibstat.inference.multiplicity import (
     more_note,
     single_step,
 )
-from calibstat.inference.results import Inquiry, Result, RowCounts, number, number_cell, picked, small_pvalue, tail_text
+from calibstat.inference.results import Inquiry, Result, RowCounts, number, number_cell, picked, small_pvalue
+from calibstat.inference.tails import far_below, normal_tail, tail_text
 from calibstat.lenses.base import Lens
 
 

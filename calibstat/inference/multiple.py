@@ -6,13 +6,12 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from calibstat._dataclass import dataclass
 from calibstat._text import counted, percent, some_of
 from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import LEVEL, check_share
-from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, rounded_up
+from calibstat.data.rounding import rounded_up
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import stream_of
 from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
@@ -41,10 +40,19 @@ from calibstat.inference.results import (
     pvalue_cell,
     small_pvalue,
 )
+from calibstat.inference.tails import (
+    BESIDE,
+    about_cells,
+    about_detail,
+    adjusted_tails,
+    beyond,
+    of_labels,
+    tail_note,
+    tail_of,
+)
 from calibstat.lenses.base import Lens, refuse_empty
 from calibstat.lenses.words import event_in_words
 from calibstat.nulls.base import EmpiricalNull, Null, Restating
-from calibstat.nulls.consistency import Consistency
 
 _ABOVE = "above noise, in its SDs"
 
@@ -131,6 +139,8 @@ def multiple_test(
     drawn = draw_together(null, core, seen, as_generator(rng), evaluator)
     compared, pooling = _as_drawn(values, drawn)
     found = joint_test(core.evidences(compared), [core.evidences(each.samples) for each in drawn], adjust, standardize)
+    n_resamples = len(drawn[0].samples)
+    tails = _tails(null, core.parts(seen.predictions), seen, values, found.pvalues, n_resamples)
     return MultipleTest(
         names=tuple(evaluator.present(values)),
         values=values,
@@ -138,14 +148,24 @@ def multiple_test(
         standardized=found.standardized,
         pvalues=found.pvalues,
         adjusted=found.adjusted,
+        tails=adjusted_tails(tails, found.pvalues, found.adjusted, adjust),
         adjust=adjust,
-        n_resamples=len(drawn[0].samples),
+        n_resamples=n_resamples,
         hypothesis=null.hypothesis(estimator.lens, core.given(seen.predictions)),
         null=null,
         question=with_counts(question, seen, evaluator.capabilities, null.groups),
         level=level,
         notes=notes + pooling,
     )
+
+
+def _tails(
+    null: Null, parts: Sequence[Estimator], seen: Sample, values: Floats, pvalues: Floats, n_resamples: int
+) -> tuple[float | None, ...]:
+    """Return the tail (J,) of each p-value that is the smallest of redrawn labels, where one is known."""
+    if not of_labels(null) or len(parts) != len(values):
+        return (None,) * len(values)
+    return beyond(pvalues, n_resamples, lambda j: tail_of(parts[j], seen, float(values[j])))
 
 
 def _as_drawn(values: Floats, drawn: Sequence[EmpiricalNull]) -> tuple[Floats, tuple[str, ...]]:
@@ -186,6 +206,9 @@ class MultipleTest(Result):
         Of each number by itself; NaN if its value is NaN.
     adjusted : (J,) floats
         Adjusted for the number of tests; NaN if the value is NaN.
+    tails : tuple of float or None
+        About how small an adjusted p-value is where no redraw reaches the value and its law is known: computed, or for
+        distances of walks that of many rows. An approximation, for the size of what `adjusted` bounds.
     adjust : str
         The method of adjustment.
     n_resamples : int
@@ -204,6 +227,7 @@ class MultipleTest(Result):
     standardized: Floats
     pvalues: Floats
     adjusted: Floats
+    tails: tuple[float | None, ...]
     adjust: str
     n_resamples: int
     hypothesis: str
@@ -267,8 +291,8 @@ class MultipleTest(Result):
         return f"{found} ({of}). The clearest, {names[clearest]}: {size} ({p})."
 
     def _rows(self) -> list[dict[str, Any]]:
-        keys = ("name", "value", "null_mean", "standardized", "pvalue", "adjusted")
-        columns = (self.names, self.values, self.null_means, self.standardized, self.pvalues, self.adjusted)
+        keys = ("name", "value", "null_mean", "standardized", "pvalue", "adjusted", "tail")
+        columns = (self.names, self.values, self.null_means, self.standardized, self.pvalues, self.adjusted, self.tails)
         return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def _values(self) -> dict[str, Any]:
@@ -290,10 +314,11 @@ class MultipleTest(Result):
                 f"{row['pvalue']:.3g}",
                 pvalue_cell(row["adjusted"], self.level),
                 "*" if row["adjusted"] <= self.level else "",
+                about,
             ]
-            for row in self._rows()
+            for row, about in zip(self._rows(), about_cells(self.tails), strict=True)
         ]
-        return [["name", "value", "if calibrated", _ABOVE, "p", "adjusted p", ""], *rows]
+        return [["name", "value", "if calibrated", _ABOVE, "p", "adjusted p", "", "about"], *rows]
 
     @property
     def _estimators(self) -> Sequence[Estimator]:
@@ -306,7 +331,7 @@ class MultipleTest(Result):
         untested = (
             f"{name} is not tested: it has no value, since {why_undefined(each_of[name])}" for name in self.untested
         )
-        return (*untested, *self.notes, *smallest_of(self.n_resamples, self.pvalues))
+        return (*untested, *self.notes, *tail_note(self.n_resamples, self.pvalues, self.tails, BESIDE))
 
     def _details(self) -> list[tuple[str, str]]:
         return [
@@ -314,6 +339,7 @@ class MultipleTest(Result):
             ("if calibrated", "mean of the value under the null: what noise alone gives"),
             (_ABOVE, "how far the value is above that mean, in standard deviations of its redraws"),
             ("adjusted p", f"{ADJUSTMENTS[self.adjust]}; * at most {percent(self.level)}"),
+            *about_detail(self.tails),
             ("redraws", f"{self.n_resamples}"),
             ("null", self.hypothesis),
             ("estimator", repr(self.question.estimator)),
@@ -325,13 +351,6 @@ class MultipleTest(Result):
         core = self.question.estimator.core
         each = "; ".join(dict.fromkeys(member.quantity for member in core.members))
         return f"of each name by itself: {each or core.quantity}"
-
-
-def smallest_of(n_resamples: int, pvalues: ArrayLike) -> tuple[str, ...]:
-    """Say that p-values are the smallest that so many redraws can give, where some are."""
-    reached = np.nanmin(np.append(pvalues, 1.0)) <= (1 + ROUNDING) / (1 + n_resamples)
-    smallest = f"{1 / (1 + n_resamples):.2g} is the smallest p-value that {counted(n_resamples, 'redraw')} can give"
-    return (smallest,) if reached else ()
 
 
 def omnibus_test(
@@ -430,8 +449,8 @@ def omnibus_test(
     kinds = [family.evidences(each.samples) for each in drawn]
     compared, pooling = _as_drawn(values, drawn)
     found = joint_test(family.evidences(compared), kinds, adjust, standardize, combine)
-    of_labels = isinstance(redraws, Consistency) and not redraws.resample_predictions
-    smallest = found.pvalues <= (1 + ROUNDING) / (1 + len(drawn[0].samples)) if of_labels else np.zeros(len(values))
+    n_resamples = len(drawn[0].samples)
+    tails = _tails(redraws, family.parts(seen.predictions), seen, values, found.pvalues, n_resamples)
     return OmnibusTest(
         statistic=float(found.pvalues.min()),
         pvalue=found.pvalue,
@@ -443,29 +462,15 @@ def omnibus_test(
         kinds=tuple(
             member.says(value, seen.predictions.components) for member, value in zip(members, values, strict=True)
         ),
-        tails=tuple(
-            _tail(member.estimator, seen, float(value), stream) if reached else None
-            for member, value, reached in zip(members, values, smallest, strict=True)
-        ),
+        tails=adjusted_tails(tails, found.pvalues, found.adjusted, adjust),
         combine=combine,
         adjust=adjust,
-        n_resamples=len(drawn[0].samples),
+        n_resamples=n_resamples,
         hypothesis=f"{redraws.hypothesis(lens, family.given(seen.predictions))}; the same draws for all statistics",
         question=with_counts(question, seen, evaluator.capabilities),
         level=level,
         notes=notes + pooling,
     )
-
-
-def _tail(estimator: Estimator, seen: Sample, value: float, rng: np.random.Generator) -> float | None:
-    """Return the p-value of the statistic's large-sample law, or None where it has none."""
-    law = estimator.prepare(seen.predictions).capabilities.large_sample
-    return None if law is None else min(max(law(rng).survival(value), 0.0), 1.0)
-
-
-def _about(tail: float) -> str:
-    """Write a p-value of a law that is approximate in its tail."""
-    return f"about {tail:.1g}" if tail > SMALLEST_PVALUE else small_pvalue(tail)
 
 
 def _refuse_few(null: Null, level: float, tied: int) -> None:
@@ -526,8 +531,8 @@ class OmnibusTest(Result):
     kinds : tuple of str
         What an extreme value of each member means.
     tails : tuple of float or None
-        Where a p-value is the smallest that the redraws can give, that of the large-sample law of the statistic, if it
-        has one: an approximation, for the size of what the p-value bounds.
+        About how small an adjusted p-value is where no redraw reaches the value and its law is known: computed, or for
+        distances of walks that of many rows. An approximation, for the size of what `adjusted` bounds.
     combine : str
         How the panel was judged together.
     adjust : str
@@ -581,6 +586,12 @@ class OmnibusTest(Result):
         return self.names[int(np.argmin(self.pvalues))]
 
     @property
+    def tail(self) -> float | None:
+        """About how small the p-value is where no redraw reaches the strongest statistic and a law is known."""
+        known = [each for each in self.tails if each is not None]
+        return min(known) if known and self.combine == "max-t" else None
+
+    @property
     def kind(self) -> str | None:
         """The kind of miscalibration that the strongest member is most sensitive to; None unless it rejects."""
         return None if self.pvalue > self.level else self.kinds[self.names.index(self.strongest)]
@@ -624,24 +635,21 @@ class OmnibusTest(Result):
         }
 
     def _table(self) -> list[list[str]]:
-        columns = zip(self.names, self.values, self.pvalues, self.adjusted, self.tails, strict=True)
+        columns = zip(self.names, self.values, self.pvalues, self.adjusted, about_cells(self.tails), strict=True)
         rows = [
             [
                 name,
                 number(value),
                 f"{own:.3g}",
                 f"{joint:.3g}",
-                "" if tail is None else _about(tail),
+                about,
             ]
-            for name, value, own, joint, tail in columns
+            for name, value, own, joint, about in columns
         ]
-        return [["statistic", "value", "p", "adjusted p", "large-sample p"], *rows]
+        return [["statistic", "value", "p", "adjusted p", "about"], *rows]
 
     def _notes(self) -> Sequence[str]:
-        beside = (
-            " (approximate ones of many rows are beside it)" if any(each is not None for each in self.tails) else ""
-        )
-        return (*self.notes, *(f"{each}{beside}" for each in smallest_of(self.n_resamples, self.pvalues)))
+        return (*self.notes, *tail_note(self.n_resamples, self.pvalues, self.tails, BESIDE))
 
     def _details(self) -> list[tuple[str, str]]:
         return [
@@ -650,6 +658,7 @@ class OmnibusTest(Result):
                 f"of the panel: {COMBINATIONS[self.combine]}, compared with that of each of {self.n_resamples} redraws",
             ),
             ("adjusted p", ADJUSTMENTS[self.adjust]),
+            *about_detail(self.tails),
             ("null", self.hypothesis),
             ("data", f"{self.question.rows}, seen through {self.question.lens!r}; {self.question.source}"),
         ]

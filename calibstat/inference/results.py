@@ -395,7 +395,11 @@ class CalibrationTest(Result):
         return dict(zip(("pooled_cells", "pooled_statistic"), known, strict=True))
 
     def _notes(self) -> Sequence[str]:
-        return less_pressing_last(self.notes)
+        from calibstat.inference.tails import tail_note  # needs scipy.special
+
+        panel = self.panel
+        beyond = () if panel is None else tail_note(panel.n_resamples, [panel.pvalue], [panel.tail])
+        return (*beyond, *less_pressing_last(self.notes))
 
     def _details(self) -> list[tuple[str, str]]:
         found = self._of_cells()["pooled_statistic"]
@@ -755,19 +759,6 @@ def small_pvalue(pvalue: float, floor: float = SMALLEST_PVALUE, level: float = 1
         return f"< {floor:g}"
     written = (f"{pvalue:.{digits}g}" for digits in range(3, 18))
     return f"= {next(each for each in written if (float(each) <= level) == (pvalue <= level))}"
-
-
-# Floats end not far below.
-_SMALLEST_TAIL = 1e-300
-
-
-def tail_text(tail: float) -> str:
-    """Write a p-value of a law that is approximate in its tail.
-
-    >>> tail_text(3.2e-42), tail_text(0.0)
-    ('about 3e-42', 'less than 1e-300')
-    """
-    return f"about {tail:.1g}" if tail > _SMALLEST_TAIL else f"less than {_SMALLEST_TAIL:g}"
 
 
 def pvalue_cell(pvalue: float, level: float = 1.0) -> str:

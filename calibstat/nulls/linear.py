@@ -237,6 +237,12 @@ class LinearSum:
         return cls(float(counts @ means), several=RowSums(values, masses, counts[moves]))
 
     @classmethod
+    def of_residuals(cls, event: Floats, weights: Floats) -> LinearSum:
+        """Return the sum of weighted residuals (n,): of outcomes, with these chances, minus their chances."""
+        moves = (event > 0) & (event < 1) & (weights > 0)
+        return cls(0.0, (weights[moves], event[moves]))
+
+    @classmethod
     def _of_two(cls, table: Floats, chance: Floats) -> LinearSum | None:
         size, chance = table[1] - table[0], np.ascontiguousarray(chance)
         open_ = (chance > 0) & (chance < 1)
@@ -395,6 +401,18 @@ class SaddlepointSum(SumLaw):
     def at_most(self, total: float) -> Tail:
         """Return P(sum <= total), by the sum mirrored."""
         return self._with_error(*self._mirrored._tail(self.mean - total))
+
+    def reach(self, x: float) -> float:
+        r"""Return about minus the logarithm of the probability of a sum so far from its mean, to the likelier side.
+
+        It is the exponent of Chernoff (1952), the supremum over t of t x - K(t): x^2 / 2 in variances of a normal sum.
+        """
+        found = []
+        for law in (self, self._mirrored):
+            if x < law.sums.ends[1]:
+                t, at = law._solved(x)
+                found.append(t * at.slope - at.value)
+        return min(found, default=math.inf)
 
     def points(self, n_points: int = 400) -> tuple[Floats, Floats]:
         """Return values and masses, interpolated on the scale of normal quantiles between some tilts."""
