@@ -69,6 +69,7 @@ def test_keys_come_in_the_documented_order(records, off):
         assert list(record) == [
             *KEYS,
             "adjust",
+            "tail",
             "hypothesis",
             "source",
             "n_resamples",

@@ -312,7 +312,8 @@ m6     0.3469  0.3318 to 0.3619   2.75  no           m0, m1, m2 and 3 more
 m7     0.3673  0.3524 to 0.3826   3.05  no           m0, m1, m2 and 4 more
 
 note        0.001 is the smallest p-value that 999 redraws can give, before it
-            is adjusted; by the normal law that of m5 and m6 is less than 1e-300
+            is adjusted; by the normal law that of m5 and m6 is below about
+            1e-12
 
 Column own p, column slope and how this was computed: .to_text(verbose=True)
 """,
@@ -331,7 +332,7 @@ m6     0.3469  0.3318 to 0.3619   2.75  0.404  0.001  no           m0, m1, m2 an
 m7     0.3673  0.3524 to 0.3826   3.05  0.363  0.001  no           m0, m1, m2 and 4 more
 
 note        0.001 is the smallest p-value that 999 redraws can give, before it is adjusted; by the
-            normal law that of m5 and m6 is less than 1e-300
+            normal law that of m5 and m6 is below about 1e-12
 
 How this was computed: .to_text(verbose=True)
 """,
