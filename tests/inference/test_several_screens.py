@@ -6,7 +6,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import calibstat as cs
 
