@@ -592,6 +592,11 @@ class OmnibusTest(Result):
         return min(known) if known and self.combine == "max-t" else None
 
     @property
+    def beyond(self) -> tuple[str, ...]:
+        """How small the p-value is by theory, where it is the smallest one of its redraws."""
+        return tail_note(self.n_resamples, [self.pvalue], [self.tail])
+
+    @property
     def kind(self) -> str | None:
         """The kind of miscalibration that the strongest member is most sensitive to; None unless it rejects."""
         return None if self.pvalue > self.level else self.kinds[self.names.index(self.strongest)]

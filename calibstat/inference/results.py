@@ -395,11 +395,7 @@ class CalibrationTest(Result):
         return dict(zip(("pooled_cells", "pooled_statistic"), known, strict=True))
 
     def _notes(self) -> Sequence[str]:
-        from calibstat.inference.tails import tail_note  # needs scipy.special
-
-        panel = self.panel
-        beyond = () if panel is None else tail_note(panel.n_resamples, [panel.pvalue], [panel.tail])
-        return (*beyond, *less_pressing_last(self.notes))
+        return (*(() if self.panel is None else self.panel.beyond), *less_pressing_last(self.notes))
 
     def _details(self) -> list[tuple[str, str]]:
         found = self._of_cells()["pooled_statistic"]
