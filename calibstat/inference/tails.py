@@ -16,6 +16,7 @@ from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights
 from calibstat.inference.multiplicity import adjust_pvalues
+from calibstat.inference.test import exact_law
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.linear import LinearSum, RowSums, SaddlepointSum
@@ -43,8 +44,6 @@ def tail_of(estimator: Estimator, seen: Sample, value: float) -> float | None:
     is of a walk of residuals (`walk_tail`). Other laws of many rows are too light far out: that of `CubicScore` gave
     p-values of at most 0.0001 in 0.5 to 1.5 percent of samples of calibrated models.
     """
-    from calibstat.inference.test import exact_law  # it needs this file
-
     core, own = estimator.core, estimator.lens(seen)
     evaluator = Headline(core).prepare(own.predictions)
     law = exact_law(core, own, evaluator)
