@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 Place: TypeAlias = tuple[float, float, float]
 
-YAW, PITCH = 0.2, -0.3
+YAW, PITCH = -0.8, -0.3
 """How far it is turned at first, in radians: about the upright axis, then towards the reader."""
 _SIDES = [math.radians(degrees) for degrees in (90, 210, 330)]
 _CORNERS: list[Place] = [
@@ -48,14 +48,17 @@ def _inside(chances: Sequence[float]) -> Place:
 
 
 def _part(*places: Sequence[float]) -> dict[str, Any]:
-    """Return the places as the script reads them, and as they are seen at first."""
+    """Return the places as the script reads them, and as they are seen at first: what is farther away is paler."""
+    seen = [_seen(*place) for place in places]
+    away = sum(depth for *_, depth in seen) / len(seen)
     return {
         "at": " ".join(f"{each:.4f}" for place in places for each in place),
-        "seen": [_seen(*place) for place in places],
+        "seen": [(round(x, 4), round(y, 4)) for x, y, _ in seen],
+        "opacity": round(0.65 - 0.35 * away, 2),
     }
 
 
-def _seen(x: float, y: float, z: float) -> tuple[float, float]:
+def _seen(x: float, y: float, z: float) -> Place:
     """Turn a place and look at it along the last axis; pictures have their second axis downwards."""
     across, away = x * math.cos(YAW) + z * math.sin(YAW), z * math.cos(YAW) - x * math.sin(YAW)
-    return round(across, 4), round(away * math.sin(PITCH) - y * math.cos(PITCH), 4)
+    return across, away * math.sin(PITCH) - y * math.cos(PITCH), away * math.cos(PITCH) + y * math.sin(PITCH)

@@ -25,6 +25,7 @@ _TIED = [
     (re.compile(r"(?<=\b[pn]) ([=<>]) (?=\d)"), "\u00a0\\1\u00a0"),
 ]
 _MARGIN = 0.04  # of the width of a bar's cell, left free on both sides
+_LONG = 24  # letters of a word, or of a name at the beginning of a row
 _SHORT = 14  # so many rows of a table fit on a page of paper together
 
 
@@ -68,7 +69,7 @@ def render(document: Document) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {"tied": tied, "scale": scale, "bar": bar}
+    environment.filters |= {"tied": tied, "shape": shape, "scale": scale, "bar": bar}
     style, script = (_part(environment, name) for name in ("report.css", "report.js"))
     pictures = _pictures(document)
     return environment.get_template("report.html").render(
@@ -92,6 +93,19 @@ def tied(text: str) -> str:
     for pattern, together in _TIED:
         text = pattern.sub(together, text)
     return text
+
+
+def shape(text: str, first: bool) -> str:
+    """Say how a cell of text takes its room: on one line, on lines of some words, or broken anywhere.
+
+    >>> shape("age 48 to 54", first=True), shape("too high on average", first=False), shape("x" * 40, first=True)
+    ('brief', 'wordy', 'endless')
+    """
+    if max(map(len, text.split()), default=0) > _LONG:
+        return "endless"
+    if first and len(text) <= _LONG:
+        return "brief"
+    return "wordy" if len(text) > _LONG // 2 else ""
 
 
 def scale(rows: Sequence[Sequence[Mapping[str, Any]]], column: int) -> tuple[float, float]:

@@ -97,22 +97,19 @@ CARDIO = [
 WORDS = "The model claims more than what happens, most of all in the middle of the range, where most rows are."
 
 
+def of_lens(lens: str) -> list[dict[str, Any]]:
+    return [
+        {"kind": "text", "lens": lens, "sentences": [f"Only {lens} sees this."]},
+        {"kind": "picture", "lens": lens, "svg": picture(), "alt": f"Curve of {lens}", "caption": f"Seen as {lens}."},
+    ]
+
+
 def report() -> dict[str, Any]:
     """A report with every kind of block."""
     where = [
         {"kind": "text", "strong": "Cholesterol 2 is off the most.", "sentences": [WORDS, "p = 0.001, 2 785 rows."]},
         groups(CARDIO, "Groups, the worst first."),
-        *(
-            {
-                "kind": "picture",
-                "lens": lens,
-                "svg": picture(),
-                "alt": f"Curve of {lens}",
-                "caption": f"Seen as {lens}.",
-            }
-            for lens in LENSES
-        ),
-        {"kind": "text", "lens": LENSES[1], "sentences": ["Only the second lens sees this."]},
+        *(block for lens in LENSES for block in of_lens(lens)),
     ]
     four = [
         {
@@ -130,6 +127,7 @@ def report() -> dict[str, Any]:
     ]
     method = [
         {"kind": "text", "sentences": [WORDS, WORDS]},
+        {"kind": "text", "strong": "To do it again", "sentences": []},
         {"kind": "code", "language": "console", "text": "calibstat report cardio.csv --label actual -o report.html"},
         {
             "kind": "code",

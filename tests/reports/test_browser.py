@@ -158,7 +158,9 @@ def test_the_switch_shows_one_lens_or_all(opened):
     assert len([each for each in pictures(page) if each.startswith("Seen")]) == 1
     choice(page, LENSES[1]).check()
     assert pictures(page)[0] == f"Seen as {LENSES[1]}."
-    assert page.get_by_text("Only the second lens sees this.").is_visible()
+    assert page.get_by_text(f"Only {LENSES[1]} sees this.").is_visible()
+    assert page.get_by_text("sees this.").filter(visible=True).count() == 1
+    assert page.locator(".pictures").evaluate_all("all => all.filter(e => e.checkVisibility()).length") == 1
     choice(page, "all").check()
     assert len([each for each in pictures(page) if each.startswith("Seen")]) == 3
 
@@ -218,8 +220,9 @@ def test_keys_reach_everything_that_acts(opened):
 
 def seen(page: Any) -> list[float]:
     """Where the parts of the tetrahedron are."""
+    names = "['x1', 'y1', 'x2', 'y2', 'cx', 'cy', 'x', 'y', 'opacity']"
     return page.locator("[data-at]").evaluate_all(
-        "all => all.flatMap(e => ['x1', 'y1', 'x2', 'y2', 'cx', 'cy', 'x', 'y'].map(k => Number(e.getAttribute(k))))"
+        f"all => all.flatMap(e => {names}.map(name => Number(e.getAttribute(name))))"
     )
 
 

@@ -97,14 +97,22 @@
     const names = { line: [["x1", "y1"], ["x2", "y2"]], circle: [["cx", "cy"]], text: [["x", "y"]] };
     let [yaw, pitch] = [Number(figure.dataset.yaw), Number(figure.dataset.pitch)];
 
+    const seen = ([x, y, z]) => {
+      const across = x * Math.cos(yaw) + z * Math.sin(yaw);
+      const away = z * Math.cos(yaw) - x * Math.sin(yaw);
+      const down = away * Math.sin(pitch) - y * Math.cos(pitch);
+      return [across, down, away * Math.cos(pitch) + y * Math.sin(pitch)];
+    };
     const draw = () => {
       for (const [element, at] of parts) {
-        names[element.tagName].forEach(([across, down], k) => {
-          const [x, y, z] = at.slice(3 * k, 3 * k + 3);
-          const away = z * Math.cos(yaw) - x * Math.sin(yaw);
-          element.setAttribute(across, (x * Math.cos(yaw) + z * Math.sin(yaw)).toFixed(4));
-          element.setAttribute(down, (away * Math.sin(pitch) - y * Math.cos(pitch)).toFixed(4));
+        let away = 0;
+        names[element.tagName].forEach(([across, down], k, ends) => {
+          const place = seen(at.slice(3 * k, 3 * k + 3));
+          element.setAttribute(across, place[0].toFixed(4));
+          element.setAttribute(down, place[1].toFixed(4));
+          away += place[2] / ends.length;
         });
+        if (element.tagName !== "text") element.setAttribute("opacity", (0.65 - 0.35 * away).toFixed(2));
       }
     };
     const turn = (about, towards) => {
