@@ -7,9 +7,10 @@ own. Text and figure are made from the stored datasets alone, so that a finished
 from __future__ import annotations
 
 import platform
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -22,7 +23,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from calibstat import Sweep
+from calibstat import SmallCellsWarning, Sweep
 from calibstat._files import written_whole
 from calibstat.sweeps.schedule import connected
 
@@ -113,6 +114,14 @@ def mean_and_error(values: xr.DataArray) -> MeanAndError:
     with np.errstate(invalid="ignore"):
         spread = values.std("repeat", ddof=1)
     return MeanAndError(values.mean("repeat"), spread / np.sqrt(values.sizes["repeat"]))
+
+
+@contextmanager
+def small_cells_on_purpose() -> Iterator[None]:
+    """Leave out the warning that cells hold few rows, where a study shows what comes of it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SmallCellsWarning)
+        yield
 
 
 def _in_stream(once: Callable[[np.random.Generator], xr.Dataset], stream: np.random.SeedSequence) -> xr.Dataset:

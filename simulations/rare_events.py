@@ -6,9 +6,6 @@ so that the chance of every one is known, and with it what each score, part and 
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -23,7 +20,7 @@ from sklearn.ensemble import RandomForestClassifier
 import calibstat as cs
 from calibstat import calibrators
 from calibstat.generators import BetaPredictions
-from simulations.frame import SEED, Datasets, Plan, Repeats, Scale, Study, mean_and_error
+from simulations.frame import SEED, Datasets, Plan, Repeats, Scale, Study, mean_and_error, small_cells_on_purpose
 
 EDGES = (0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.3, 0.5, 0.75, 1)  # of the workshop
 ACCEPTED, LEVEL = 0.95, 0.05
@@ -82,14 +79,6 @@ def blog_numbers(sample: cs.Sample) -> xr.DataArray:
         "accuracy against confidence": (cs.TopLabel() | THIRDS)(sample),
     }
     return xr.DataArray([float(value) for value in values.values()], {"rule": list(values)}, "rule")
-
-
-@contextmanager
-def few_rows_on_purpose() -> Iterator[None]:
-    """Leave out the warning of cells with few rows: that ten rows are few is what the example shows."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cs.SmallCellsWarning)
-        yield
 
 
 @dataclass(frozen=True)
@@ -203,7 +192,7 @@ class Blog:
     def __call__(self, rng: np.random.Generator) -> xr.Dataset:
         """Return the numbers of one sample; fewer rows are the first of more."""
         sample = BetaPredictions(1, 1).sample(max(self.n), rng)
-        with few_rows_on_purpose():
+        with small_cells_on_purpose():
             values = [blog_numbers(sample.take(np.arange(n))) for n in self.n]
         return xr.Dataset({"value": xr.concat(values, "n").assign_coords(n=list(self.n))})
 
@@ -216,7 +205,7 @@ class TenRows:
 
     def __call__(self, rng: np.random.Generator) -> xr.Dataset:
         """Return numbers and p-value."""
-        with few_rows_on_purpose():
+        with small_cells_on_purpose():
             tested = cs.calibration_test(BLOG, THIRDS, null=cs.Consistency(self.n_resamples), rng=rng)
             noise = float(cs.estimate(BLOG, THIRDS, rng=rng).null_mean)
             return xr.Dataset({"value": blog_numbers(BLOG), "pvalue": tested.pvalue, "noise": noise})

@@ -10,6 +10,7 @@ import pytest
 import calibstat as cs
 from calibstat.generators import BetaPredictions
 from simulations import rare_events as study
+from simulations.frame import small_cells_on_purpose
 
 # Mean prediction, rows, events and acceptance intervals in the cells of the workshop: 20 905 patients.
 MEAN = [0.00172195, 0.01404711, 0.02396347, 0.03869902, 0.07250134, 0.16990728, 0.37734362, 0.60201047, 0.81447059]
@@ -29,13 +30,13 @@ def test_acceptance_intervals_of_the_workshop():
 
 
 def test_the_ten_rows_of_the_blog_cannot_tell_the_definitions_apart():
-    with study.few_rows_on_purpose():
+    with small_cells_on_purpose():
         assert study.blog_numbers(study.BLOG).values == pytest.approx([0.241, 0.241, 0.201])
 
 
 def test_the_rule_of_the_blog_punishes_a_model_that_is_right():
     right = cs.Sample([1] + [0] * 9, [0.1] * 10)
-    with study.few_rows_on_purpose():
+    with small_cells_on_purpose():
         assert study.blog_numbers(right).values == pytest.approx([0.8, 0, 0])
     many = BetaPredictions(1, 1).sample(200_000, 0)
     assert study.accuracy_against_chance(many) == pytest.approx((2 / 3 + 1 / 12) / 3, abs=0.004)
