@@ -19,6 +19,7 @@ from simulations.lens_blindness import LensBlindness
 from simulations.null_size import NullSize
 from simulations.plugin_vs_debiased import PluginVsDebiased
 from simulations.rare_events import RareEvents
+from simulations.scaling_binning import ScalingBinningStudy
 
 STUDIES: dict[str, type[Study]] = {
     "choosing_a_calibrator": ChoosingACalibrator,
@@ -27,6 +28,7 @@ STUDIES: dict[str, type[Study]] = {
     "gaussian_mixture": GaussianMixtureStudy,
     "plugin_vs_debiased": PluginVsDebiased,
     "lens_blindness": LensBlindness,
+    "scaling_binning": ScalingBinningStudy,
     "rare_events": RareEvents,
     "null_size": NullSize,
 }
