@@ -16,6 +16,7 @@ from simulations.frame import Scale, Study
 from simulations.gaussian_mixture import GaussianMixtureStudy
 from simulations.kelly_smyth import KellySmyth
 from simulations.lens_blindness import LensBlindness
+from simulations.networks import Networks
 from simulations.null_size import NullSize
 from simulations.plugin_vs_debiased import PluginVsDebiased
 from simulations.rare_events import RareEvents
@@ -30,6 +31,7 @@ STUDIES: dict[str, type[Study]] = {
     "lens_blindness": LensBlindness,
     "scaling_binning": ScalingBinningStudy,
     "rare_events": RareEvents,
+    "networks": Networks,
     "null_size": NullSize,
 }
 

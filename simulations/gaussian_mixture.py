@@ -20,6 +20,7 @@ from scipy.stats import binom
 import calibstat as cs
 from calibstat import ECE, EqualMass, EqualWidth, ExpectedMiscalibration, SimplexGrid, Sweep, VarianceTree, summarise
 from calibstat.generators import DirichletPredictions, GaussianMixture, Mixture, SyntheticModel
+from simulations.diagrams import draw_deviations
 from simulations.frame import SEED, Datasets, Plan, Repeats, Scale, Study
 
 CALIBRATED = "(0, -2), calibrated"
@@ -198,8 +199,6 @@ def _draw_means(ax: Any, summary: xr.Dataset, model: str) -> None:
 
 def _draw_deviations(ax: Any, diagrams: xr.Dataset, model: str, kind: str) -> None:
     kept = (diagrams["model"] == model) & (diagrams["binning"] == kind)
-    cells = diagrams.isel(cell=kept.values)
-    ax.vlines(cells["mean_prediction"], cells["low"], cells["high"], color="C3", linewidth=2, label="noise, 90 %")
-    ax.plot(cells["mean_prediction"], cells["deviation"], "x", color="black", label="seen")
+    draw_deviations(ax, diagrams.isel(cell=kept.values), f"{kind}, n = 10 000")
     ax.plot(diagrams["grid"], diagrams["true_deviation"].sel(of=model), color="C0", linewidth=1, label="true")
-    ax.set(xlim=(0, 1), xlabel="prediction for the class -1", ylabel="deviation", title=f"{kind}, n = 10 000")
+    ax.set(xlim=(0, 1), xlabel="prediction for the class -1")
