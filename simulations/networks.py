@@ -104,7 +104,8 @@ class Network:
         given = isinstance(self.world, PredictionsFile)
         sample = self.world.sample() if given else self.world.sample(MADE_ROWS, rng)
         lenses = lenses_of(sample.predictions, self.groups)
-        found = self._errors(sample, lenses, rng).merge(self._diagrams(sample, rng))
+        with small_cells_on_purpose():
+            found = self._errors(sample, lenses, rng).merge(self._diagrams(sample, rng))
         for kind, cells in self._simplices(sample, lenses, rng):
             found = found.merge(cells.rename({each: f"{kind}: {each}" for each in (*cells.data_vars, "cell", "label")}))
         right = np.mean(sample.predictions.chances.argmax(axis=1) == sample.outcomes)
@@ -121,8 +122,7 @@ class Network:
         null, found = cs.Consistency(self.n_resamples), []
         for name, lens in lenses.items():
             for kind, binning in (ONE if lens(sample).predictions.n_classes == 2 else SEVERAL).items():
-                with small_cells_on_purpose():
-                    tested = cs.calibration_test(sample, lens | cs.ExpectedMiscalibration(binning), null=null, rng=rng)
+                tested = cs.calibration_test(sample, lens | cs.ExpectedMiscalibration(binning), null=null, rng=rng)
                 values = {"error": tested.statistic, "noise": tested.null_mean, "pvalue": tested.pvalue}
                 found.append(xr.Dataset(values | {"lens": name, "cells": kind}))
         return xr.concat(found, "question")

@@ -261,7 +261,7 @@ class PluginVsDebiased(Study):
             "marginal": Repeats(MarginalErrors(TEN_CLASSES, n), repeats, SEED + 2),
         }
         for place, (name, world) in enumerate(MODELS.items()):
-            found[f"intervals {name}"] = Repeats(Intervals(world, one_n), scale.pick(20, 400, 1000), SEED + 3 + place)
+            found[f"intervals {name}"] = Repeats(Intervals(world, one_n), scale.pick(20, 100, 1000), SEED + 3 + place)
         if file is not None:
             found["marginal file"] = Repeats(MarginalErrors(file, n), repeats, SEED + 2)
             found["figure 2"] = Repeats(FigureTwo(file))

@@ -79,7 +79,8 @@ def test_few_classes_need_no_groups(n_classes, lenses, simplices):
 def test_networks_of_a_file_are_shown_again(tmp_path, capsys):
     sample = OFF.sample(1500, 0)
     first = pd.DataFrame(sample.predictions.chances, columns=[f"one_{k}" for k in range(6)])
-    second = first[first.columns[::-1]].set_axis([f"two_{k}" for k in range(6)], axis=1)
+    bolder = sample.predictions.chances**2
+    second = pd.DataFrame(bolder / bolder.sum(axis=1, keepdims=True), columns=[f"two_{k}" for k in range(6)])
     path = tmp_path / "networks.csv"
     pd.concat([first, second], axis=1).assign(happened=sample.outcomes).to_csv(path, index=False)
     given = ["networks", "--quick", "--out", str(tmp_path), "--predictions", str(path), "--label", "happened"]
