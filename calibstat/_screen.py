@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Container, Mapping, Sequence
+from itertools import zip_longest
 from textwrap import wrap
 
 from calibstat._dataclass import dataclass
@@ -13,7 +15,7 @@ from calibstat._text import counted, safe, shown
 html = LazyModule("html")
 
 WIDTH = 100
-"""The longest line of a paragraph."""
+"""The longest line of a paragraph: in a wider terminal tables are wider, but longer lines are hard to read."""
 INDENT = 12
 """Where paragraphs begin that stand beside their names."""
 _NARROWEST = 40
@@ -21,11 +23,21 @@ _MOST_NOTES = 2
 _TIED = "\u00a0%"
 # Longer cells of a table are cut in their middle.
 _LONGEST_CELL = 80
+# Paragraphs with less room beside their names begin below them.
+_LEAST_BESIDE, _BELOW = 40, 2
+# Where a word may be broken: a mark that no name holds, since `shown` escapes it, and the space that breaks the line.
+_BREAK = "\0 "
+_WORDS = re.compile(r"(\s+)")
 
 
 def terminal_width() -> int:
     """Return how many letters a line of the terminal holds; 100 where there is none."""
     return max(_NARROWEST, shutil.get_terminal_size((WIDTH, 24)).columns)
+
+
+def prose_width() -> int:
+    """Return the longest line of a paragraph in this terminal."""
+    return min(terminal_width(), WIDTH)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +113,7 @@ class Screen:
     def _rest(self, hidden: Sequence[int]) -> str:
         """Say what is not shown, and how to see it."""
         notes = len(self.notes) - _MOST_NOTES
-        left = [f"column {self.cells[0][column]}" for column in hidden]
+        left = list(dict.fromkeys(f"column {self.cells[0][column]}" for column in hidden))
         left += [counted(notes, "more note")] if notes > 0 else []
         left += ["how this was computed"] if self.details else []
         return f"{_listed(left)}: {self.more}" if left else ""
@@ -118,7 +130,8 @@ def _listed(names: Sequence[str]) -> str:
 def layout(rows: Sequence[Sequence[str]], numbers: Container[int], width: int | None = None) -> list[str]:
     """Lay rows out in columns, numbers to the right; columns without content below the first row are left out.
 
-    A table wider than `width` is laid out in parts, one below the other, each with the first column.
+    A table wider than `width` is laid out in parts, one below the other, each with the first column, in which long
+    names go on in the next line.
 
     >>> layout([["a", "n", "x"], ["b", "10", ""]], numbers=[1])
     ['a   n', 'b  10']
@@ -128,19 +141,19 @@ def layout(rows: Sequence[Sequence[str]], numbers: Container[int], width: int | 
     columns = filled(rows)
     if not columns:
         return []
-    longest = {column: _LONGEST_CELL if width is None else max(width - 2, 3) for column in columns}
+    cut = [[_cut(shown(cell)) for cell in row] for row in rows]
+    widths = {column: max(len(row[column]) for row in cut) for column in columns}
     if width is not None:  # the first column is repeated, and leaves room for the others
-        others = sum(max(len(shown(row[column])) for row in rows) + 2 for column in columns[1:])
-        first = min(_LONGEST_CELL, max(width // 3, width - others, 3), max(len(shown(row[columns[0]])) for row in rows))
-        longest |= {columns[0]: first} | {column: max(width - 2 - first, 3) for column in columns[1:]}
-    rows = [[_cut(shown(cell), longest.get(column, 3)) for column, cell in enumerate(row)] for row in rows]
-    widths = {column: max(len(row[column]) for row in rows) for column in columns}
+        first, others = columns[0], sum(widths[column] + 2 for column in columns[1:])
+        word = max(_indent_of(row[first]) + len(each) for row in cut for each in ["", *row[first].split()])
+        widths[first] = min(widths[first], max(width // 3, width - others, min(word, width // 2)))
+        widths |= {column: min(widths[column], width - 2 - widths[first]) for column in columns[1:]}
     parts = [[columns[0]]]
     for column in columns[1:]:
         if width is not None and len(parts[-1]) > 1 and _width_of([*parts[-1], column], widths) > width:
             parts.append([columns[0]])
         parts[-1].append(column)
-    lines = [[_line(row, part, widths, numbers) for row in rows] for part in parts]
+    lines = [[line for row in cut for line in _lines(row, part, widths, numbers)] for part in parts]
     return [line for k, part in enumerate(lines) for line in (["", *part] if k else part)]
 
 
@@ -171,16 +184,11 @@ def filled(rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def hang(name: str, text: str, indent: int = INDENT, width: int = WIDTH) -> list[str]:
-    """Wrap a text behind its name; a number stays with its percent sign."""
-    lines = wrap(
-        text.replace(" %", _TIED),
-        width,
-        initial_indent=name.ljust(indent),
-        subsequent_indent=" " * indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return [line.replace(_TIED, " %") for line in lines]
+    """Wrap a text behind its name, or below it where there is little room; a number stays with its percent sign."""
+    above = [name] if name and indent > _BELOW and width - indent < _LEAST_BESIDE else []
+    if indent > _BELOW and width - indent < _LEAST_BESIDE:
+        name, indent = "", _BELOW
+    return above + _wrapped(text, width, name.ljust(indent), " " * indent)
 
 
 def table_html(rows: Sequence[Sequence[str]], columns: Sequence[int], heading: bool = False) -> str:
@@ -196,12 +204,48 @@ def _width_of(columns: Sequence[int], widths: Mapping[int, int]) -> int:
     return sum(widths[column] + 2 for column in columns) - 2
 
 
-def _line(row: Sequence[str], columns: Sequence[int], widths: Mapping[int, int], numbers: Container[int]) -> str:
-    cells = (row[each].rjust(widths[each]) if each in numbers else row[each].ljust(widths[each]) for each in columns)
-    return "  ".join(cells).rstrip()
+def _lines(row: Sequence[str], columns: Sequence[int], widths: Mapping[int, int], numbers: Container[int]) -> list[str]:
+    """Write a row of a part of the table, in several lines if a cell needs them, and in none if all are empty."""
+    cells = [_in_lines(row[each], widths[each]) for each in columns]
+    lines = []
+    for texts in zip_longest(*cells, fillvalue=""):
+        placed = (
+            text.rjust(widths[each]) if each in numbers else text.ljust(widths[each])
+            for each, text in zip(columns, texts, strict=True)
+        )
+        lines.append("  ".join(placed).rstrip())
+    return [line for line in lines if line]
 
 
-def _cut(cell: str, most: int) -> str:
+def _in_lines(cell: str, width: int) -> list[str]:
+    """Break a cell between words, of which longer ones are cut; further lines of it are indented."""
+    if len(cell) <= width:
+        return [cell]
+    indent = min(_indent_of(cell), width // 2)
+    return _wrapped("".join(_cut(word, width - indent) for word in _WORDS.split(cell)), width, "", " " * indent)
+
+
+def _indent_of(cell: str) -> int:
+    """Return where further lines of a cell begin."""
+    return len(cell) - len(cell.lstrip()) + 2
+
+
+def _wrapped(text: str, width: int, first: str, later: str) -> list[str]:
+    """Break a text between words, and a word that does not fit into a line after a bracket or a comma."""
+    room = width - len(later)
+    words = (re.sub(r"(?<=[(,])", _BREAK, word) if len(word) > room else word for word in _WORDS.split(text))
+    lines = wrap(
+        "".join(words).replace(" %", _TIED),
+        width,
+        initial_indent=first,
+        subsequent_indent=later,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace(_BREAK, "").replace(_BREAK.rstrip(), "").replace(_TIED, " %") for line in lines]
+
+
+def _cut(text: str, most: int = _LONGEST_CELL) -> str:
     """Cut a text that is longer in its middle."""
     head = (most - 3) // 2
-    return cell if len(cell) <= most else f"{cell[:head]}...{cell[len(cell) - (most - 3 - head) :]}"
+    return text if len(text) <= most else f"{text[:head]}...{text[len(text) - (most - 3 - head) :]}"

@@ -25,6 +25,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,9 @@ from calibstat._files import written_whole
 from calibstat._text import counted, guarded, unguarded
 from calibstat.cli import options
 from calibstat.cli.questions import ROW_OF_FILE, examined_with_rows, sample_columns
-from calibstat.cli.text import ProgressBar, notice, plain_warnings, say
+from calibstat.cli.text import ProgressBar, advise, notice, plain_warnings, tell
 from calibstat.data.arrays import Ints
+from calibstat.data.columns import shortened
 from calibstat.data.files import COMPRESSIONS, READERS, file_arguments, header, opened, read_delimited
 from calibstat.data.frames import Selection, select
 
@@ -76,7 +78,7 @@ def run(arguments: argparse.Namespace) -> None:
     _refuse_overwriting(arguments)
     with plain_warnings():
         start = _run_fitted(arguments) if arguments.load is None else _run_loaded(arguments)
-    say(f"Test them: calibstat test {arguments.out} --label {arguments.label} --probs '{start}*'")
+    advise("Test them", f"calibstat test {quote(arguments.out)} --label {quote(arguments.label)} --probs '{start}*'")
 
 
 def _refuse_overwriting(arguments: argparse.Namespace) -> None:
@@ -98,10 +100,13 @@ def _run_loaded(arguments: argparse.Namespace) -> str:
     fitted = cs.calibrators.load(arguments.load)
     known, labels = getattr(fitted, "labels_", None), [str(label) for label in rows.sample.labels]
     if known is not None and known != labels:
-        raise ValueError(f"{arguments.load} was fitted for the classes {known}, but {arguments.file} has {labels}")
+        raise ValueError(
+            f"{arguments.load} was fitted for the classes {shortened(known)}, but {arguments.file} has "
+            f"{shortened(labels)}"
+        )
     start = _write(arguments, rows, np.arange(len(rows.sample)), fitted)
     n = counted(len(rows.sample), "row")
-    say(f"Wrote {n}, calibrated by the {_name(fitted)} of {arguments.load}, to {arguments.out}.")
+    tell(f"Wrote {n}, calibrated by the {_name(fitted)} of {arguments.load}, to {arguments.out}.")
     return start
 
 
@@ -111,7 +116,9 @@ def _run_fitted(arguments: argparse.Namespace) -> str:
     applied = given if arguments.apply is None else read_rows(arguments, arguments.apply)
     labels, found = given.sample.labels, applied.sample.labels
     if found != labels:
-        raise ValueError(f"{arguments.apply} has the classes {found}, but {arguments.file} has {labels}")
+        raise ValueError(
+            f"{arguments.apply} has the classes {shortened(found)}, but {arguments.file} has {shortened(labels)}"
+        )
     if arguments.apply is not None:
         rest = np.arange(len(applied.sample))
     part = given.sample.take(rows)
@@ -127,8 +134,8 @@ def _run_fitted(arguments: argparse.Namespace) -> str:
         cs.calibrators.save(fitted, arguments.save)
     source = "the other" if arguments.apply is None else f"all of {arguments.apply},"
     n = counted(len(given.sample), "row")
-    say(f"Fitted {arguments.calibrator.lower()} on {len(rows)} of {n} of {arguments.file}.")
-    say(f"Wrote {source} {counted(len(rest), 'row')}, calibrated, to {arguments.out}.")
+    tell(f"Fitted {arguments.calibrator.lower()} on {len(rows)} of {n} of {arguments.file}.")
+    tell(f"Wrote {source} {counted(len(rest), 'row')}, calibrated, to {arguments.out}.")
     return start
 
 

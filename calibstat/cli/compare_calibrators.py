@@ -18,7 +18,7 @@ from calibstat.cli import options
 from calibstat.cli.calibrate import NAMES, make_calibrator, numeric_variables, refuse_unused
 from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import Measure, one_question, read_sample
-from calibstat.cli.text import ProgressBar, plain_warnings, say
+from calibstat.cli.text import ProgressBar, advise, plain_warnings, say
 from calibstat.comparisons.recommend import usual_calibrators
 from calibstat.comparisons.splits import TEST_SIZE, UNCALIBRATED
 
@@ -100,7 +100,8 @@ def run(arguments: argparse.Namespace) -> None:
             )
     show_and_draw(arguments, found.to_dict() | {"source": sample.predictions.source}, found, found.plot)
     if arguments.format == "text" and found.calibrator != UNCALIBRATED:
-        say(f"\nApply it: calibstat calibrate FILE ... --calibrator {found.calibrator} --out NEW_FILE")
+        say()
+        advise("Apply it", f"calibstat calibrate FILE ... --calibrator {found.calibrator} --out NEW_FILE")
 
 
 def _share_of_tests(arguments: argparse.Namespace) -> float:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from textwrap import fill
 
 import calibstat as cs
 from calibstat._dataclass import dataclass
@@ -19,7 +18,7 @@ from calibstat._screen import Screen
 from calibstat.cli import options
 from calibstat.cli.questions import Measure, panel
 from calibstat.cli.test import SPARE_COLUMNS, TEXT_COLUMNS, Record, ask, headline, table
-from calibstat.cli.text import ProgressBar, plain_warnings, say, width
+from calibstat.cli.text import ProgressBar, plain_warnings, say, tell
 from calibstat.data.parameters import LEVEL
 from calibstat.inference.results import number
 
@@ -139,7 +138,7 @@ def _show(title: str, records: Sequence[Record]) -> None:
 
 
 def _say(text: str) -> None:
-    say(fill(text, width()))
+    tell(text)
     say()
 
 

@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 import calibstat as cs
-from calibstat._screen import WIDTH, hang, terminal_width
+from calibstat._screen import hang, prose_width
 from calibstat._text import counted
 from calibstat.cli import options
 from calibstat.cli.text import show
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the list."""
     records = [record(name) for name in names()]
     indent = max(len(each["name"]) for each in records) + 2
-    width = min(terminal_width(), WIDTH)
+    width = prose_width()
     expressions = ", ".join(each["name"] for each in records if not each["command_line"])
     parts = [hang("", _HEADER.format(counted(len(records), "estimator")), 0, width)]
     for need, meaning in _MEANING.items():

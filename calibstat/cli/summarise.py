@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import calibstat as cs
-from calibstat._screen import WIDTH, hang, layout, terminal_width
+from calibstat._screen import hang, layout, prose_width, terminal_width
 from calibstat._text import counted, percent
 from calibstat.cli.options import add
 from calibstat.cli.text import ProgressBar, notice, show
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
 def show_summary(summary: Any, form: str, *, verbose: bool = False) -> None:
     """Print a summary, and say on standard error what is missing in it."""
     rows = records(summary)
-    width = min(terminal_width(), WIDTH)
+    width = prose_width()
     legend = [line for text in _legend(summary, verbose) for line in hang("", text, 0, width)]
     answer = hang("", _answer(summary, rows), 0, width)
     show(form, rows, "\n\n".join("\n".join(part) for part in (answer, *_tables(rows), legend)), rows)

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
 import sys
-import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, TextIO, TypeVar
 
 from calibstat._progress import PATIENCE, TerminalBar, listening, track
-from calibstat._screen import Screen
+from calibstat._screen import Screen, hang, prose_width
 from calibstat._text import guarded, safe
 from calibstat.cli.main import in_options
 from calibstat.inference.results import plain
-
-
-def width() -> int:
-    """Return the longest length of a line: 100, or less on a narrow terminal."""
-    return max(40, min(100, shutil.get_terminal_size((100, 24)).columns)) if _on_terminal() else 100
-
-
-def _on_terminal() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def each_once(about: Iterable[tuple[str, str]]) -> list[str]:
@@ -121,7 +110,17 @@ def notice(text: str) -> None:
     """Print a warning on standard error: as one line, which a terminal breaks between words."""
     line = f"calibstat: warning: {' '.join(in_options(text).split())}"
     on_terminal = sys.stderr is not None and sys.stderr.isatty()
-    say(textwrap.fill(line, width(), break_on_hyphens=False) if on_terminal else line, sys.stderr)
+    say("\n".join(hang("", line, 0, prose_width())) if on_terminal else line, sys.stderr)
+
+
+def tell(text: str) -> None:
+    """Print a paragraph."""
+    say("\n".join(hang("", text, 0, prose_width())))
+
+
+def advise(what: str, command: str) -> None:
+    """Print a command to copy, in several lines as a shell reads them if it is longer than one."""
+    say(" \\\n  ".join(hang("", f"{what}: {command}", 0, prose_width() - 4)))
 
 
 def say(text: object = "", stream: TextIO | None = None) -> None:

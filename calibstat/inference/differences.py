@@ -24,6 +24,7 @@ from calibstat._dataclass import dataclass
 from calibstat._text import counted
 from calibstat.binnings.base import Binning, Cells
 from calibstat.data.arrays import Array, Floats, Ints, effective_number, effective_rows
+from calibstat.data.columns import shortened
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import clusters
@@ -363,8 +364,8 @@ def same_labels(a: Sample, b: Sample) -> None:
     """Refuse to compare models of different labels."""
     if a.labels != b.labels:
         raise ValueError(
-            f"the models have different labels, {a.labels!r} and {b.labels!r}; give both samples the same labels=, in "
-            "the same order."
+            f"the models have different labels, {shortened(a.labels)} and {shortened(b.labels)}; give both samples the "
+            "same labels=, in the same order."
         )
 
 

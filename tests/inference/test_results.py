@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat._screen import layout
+from calibstat._screen import Screen, layout
 from calibstat.inference.results import number, pvalue_cell, small_pvalue
 from suites import everything
 
@@ -296,6 +296,33 @@ def test_texts_and_tables_of_long_names_fit_the_terminal(width):
             assert "..." in text
     assert "x" * 61 not in str(audit).split("\n\n")[1]
     assert "x" * 90 in json.dumps(audit.to_dict())
+
+
+def test_a_narrow_terminal_breaks_names_between_words_and_no_line_is_empty():
+    where = ["  site north & age 48.3 to 53.96", "502", ""], ["", "", "and b"]
+    assert layout([["group", "rows", "where"], *where, ["y", "7", "a"]], [1], width=24) == [
+        "group        rows  where",
+        "  site        502",
+        "    north &",
+        "    age",
+        "    48.3 to",
+        "    53.96",
+        "                   and b",
+        "y               7  a",
+    ]
+    assert "" not in layout([["group", "rows"], ["a", "1"], ["", ""]], [1])
+    assert layout([["x" * 30, "n"], ["a b", "1"]], [1], width=20)[0] == "xxxxxx...xxxxxx    n"
+
+
+@pytest.mark.parametrize(("width", "text"), [
+    (45, "estimator\n  ExpectedMiscalibration(\n  binning=VarianceTree(min_size=100),\n  distance=TotalVariation())"),
+    (65, "estimator   ExpectedMiscalibration(binning=VarianceTree(\n"
+         "            min_size=100), distance=TotalVariation())"),
+])  # fmt: skip
+def test_an_expression_is_broken_after_brackets_and_begins_below_its_name_where_there_is_little_room(width, text):
+    expression = repr(cs.ExpectedMiscalibration(cs.VarianceTree(100)))
+    screen = Screen("Yes.", details=[("estimator", expression)])
+    assert screen.text(width, verbose=True) == f"Yes.\n\n{text}"
 
 
 def test_a_wide_table_is_laid_out_in_parts_that_hold_all_cells():
