@@ -48,6 +48,7 @@ from calibstat.inference.arguments import check_estimator, check_lens, check_nul
 from calibstat.inference.forest import Forest, ForestRow, said_and_happened
 from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize, with_enough
 from calibstat.inference.results import RowCounts, picked, plain, pvalue_cell, small_pvalue
+from calibstat.inference.tails import about_cells, about_detail
 from calibstat.lenses.base import Lens
 from calibstat.lenses.words import in_words
 from calibstat.nulls.base import Null, strong_hypothesis
@@ -238,6 +239,7 @@ def _group_findings(
             standardized=float(found.standardized[j]),
             pvalue=float(found.pvalues[j]),
             pvalue_adjusted=float(found.adjusted[j]),
+            tail=measured.tails[j],
             confidence_interval=measured.intervals[j],
             mean_prediction=means[j].predicted,
             mean_outcome=means[j].happened,
@@ -278,6 +280,8 @@ class GroupFinding:
         Of this group alone.
     pvalue_adjusted : float
         Adjusted for all groups.
+    tail : float, optional
+        About how small that is, where no redraw reaches the statistic and its law is known.
     confidence_interval : (float, float), optional
         All of them cover together.
     direction : str
@@ -294,6 +298,7 @@ class GroupFinding:
     standardized: float
     pvalue: float
     pvalue_adjusted: float
+    tail: float | None
     confidence_interval: tuple[float, float] | None
     direction: str
 
@@ -317,7 +322,7 @@ class GroupFinding:
             {"group": self.name, "levels": dict(self.levels)}
             | picked(self, "n mean_prediction mean_outcome statistic null_mean standardized")
             | {"low": low, "high": high}
-            | picked(self, "pvalue pvalue_adjusted direction")
+            | picked(self, "pvalue pvalue_adjusted tail direction")
         )
 
 
@@ -350,8 +355,8 @@ class SubgroupAudit(Findings[GroupFinding]):
 
     _display: ClassVar[str] = "AuditDisplay"
     _row: ClassVar[str] = "group"
-    _text_columns: ClassVar[tuple[int, ...]] = (0, 8)
-    _spare_columns: ClassVar[tuple[int, ...]] = (5, 8, 6)
+    _text_columns: ClassVar[tuple[int, ...]] = (0, 9)
+    _spare_columns: ClassVar[tuple[int, ...]] = (5, 8, 9, 6)
 
     @property
     def _findings(self) -> tuple[GroupFinding, ...]:
@@ -469,7 +474,18 @@ class SubgroupAudit(Findings[GroupFinding]):
         return [{key: value for key, value in group.to_dict().items() if key != "levels"} for group in self.groups]
 
     def _table(self) -> list[list[str]]:
-        header = ["group", "rows", "predicted", "happened", "error", "noise", self._ends, "adj. p", "direction"]
+        header = [
+            "group",
+            "rows",
+            "predicted",
+            "happened",
+            "error",
+            "noise",
+            self._ends,
+            "adj. p",
+            "about",
+            "direction",
+        ]
         groups = self._in_order[:SHOWN]
         columns = zip(
             error_cells([group.statistic for group in groups]),
@@ -477,6 +493,7 @@ class SubgroupAudit(Findings[GroupFinding]):
             interval_cells([group.confidence_interval for group in groups]),
             strict=True,
         )
+        about = about_cells([group.tail for group in groups])
         rows = [
             [
                 group.name,
@@ -485,9 +502,10 @@ class SubgroupAudit(Findings[GroupFinding]):
                 mean_cell(group.mean_outcome),
                 *errors,
                 self._p_cell(group.pvalue_adjusted),
+                tail,
                 group.direction.removeprefix("predicts "),
             ]
-            for group, errors in zip(groups, columns, strict=True)
+            for group, errors, tail in zip(groups, columns, about, strict=True)
         ]
         return [header, *rows]
 
@@ -506,4 +524,5 @@ class SubgroupAudit(Findings[GroupFinding]):
             ("order", "all rows; groups with evidence, by error beyond noise times rows; others, by evidence"),
             ("joint p", f"{pvalue_cell(self.pvalue, self.level)}, of no error in any group"),
         ]
+        above += about_detail([group.tail for group in self.groups])
         return self._details_after(above, "each group", self.groups[0].confidence_interval is not None)

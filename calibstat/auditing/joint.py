@@ -33,6 +33,7 @@ from calibstat.inference.finite import possible_noise
 from calibstat.inference.intervals import SPENT, NoInterval, UniformInterval, lower_end
 from calibstat.inference.multiple import draw_together
 from calibstat.inference.multiplicity import JointTest, check_choices, joint_test, moments
+from calibstat.inference.tails import adjusted_tails, beyond, of_labels, tail_of
 from calibstat.inference.test import MINIMUM_CLUSTERS
 from calibstat.nulls.base import Null, mean_of_known
 from calibstat.nulls.multiplier import Multiplier, signed_values
@@ -114,6 +115,7 @@ class Measured:
     null_means: Floats  # (J,), its mean under the null
     found: JointTest  # on the draws of the null
     intervals: Sequence[tuple[float, float] | None]  # which cover together; None if no such intervals are known
+    tails: Sequence[float | None]  # about how small an adjusted p-value is that no redraw reaches, where that is known
     note: str  # why there is no interval
     how: tuple[str, ...]  # what was drawn, and what intervals hold besides
     n_resamples: int  # number of draws of each kind
@@ -136,7 +138,7 @@ def measure_groups(
     if pool:
         groups, layout, seen = in_order(groups, layout, seen)
     family = Family({str(number): InGroup(core, group.rows) for number, group in enumerate(groups)})
-    rows = RowGroups(family, [InGroup(core, group.rows).prepare(seen.predictions) for group in groups], seen)
+    rows = RowGroups(core, family, [InGroup(core, group.rows).prepare(seen.predictions) for group in groups], seen)
     values = rows.values()
     _refuse_groups_without_value(core, groups, values)
     chosen = PooledGroups(core, groups, layout, seen) if pool else rows
@@ -158,7 +160,11 @@ def measure_groups(
         hidden = _HIDDEN if possible and not note else ""
     found = joint_test(compared, kinds, adjust, standardize)
     how = tuple(each for each in (chosen.note, hidden) if each)
-    return Measured(values, mean_of_known(drawn[0]), found, intervals, note, how, n_resamples, pool)
+    tails: Sequence[float | None] = [None] * len(groups)
+    if of_labels(null):
+        tails = beyond(found.pvalues, n_resamples, lambda j: chosen.tail(j, float(values[j])))
+    about = adjusted_tails(tails, found.pvalues, found.adjusted, adjust)
+    return Measured(values, mean_of_known(drawn[0]), found, intervals, about, note, how, n_resamples, pool)
 
 
 @final
@@ -166,6 +172,7 @@ def measure_groups(
 class RowGroups:
     """Groups whose rows are drawn one by one: the values of data and draws (..., J)."""
 
+    core: Estimator
     family: Family
     prepared: Sequence[GroupEvaluator]
     seen: Sample
@@ -184,6 +191,11 @@ class RowGroups:
         """Evaluate residuals times random signs, of rows or clusters, that are centred in each group: (R, J)."""
         centred = self._together([replace(each, centred=True) for each in self.prepared])
         return Multiplier(n_resamples, by).signs(self.family, self.seen, rng, centred).samples
+
+    def tail(self, j: int, value: float) -> float | None:
+        """Return about how likely labels drawn from the predictions give group j such a value, where that is known."""
+        own = self.prepared[j]
+        return tail_of(self.core, own.sample(self.seen.outcomes), value)
 
     def possible(self, j: int, n_resamples: int, rng: np.random.Generator, spent: float) -> list[Floats]:
         """Draw the noise that group j may hide, in each way: (R,) each."""

@@ -22,8 +22,10 @@ from calibstat.draws.group_sums import ENOUGH, Draw, Layout, label_sums, sign_su
 from calibstat.draws.streams import replicate
 from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights
 from calibstat.inference.finite import FEWEST_ROWS, ORDERS, Groups, Pieces, hides_noise, orders, stretches
+from calibstat.inference.tails import walk_tail
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
+from calibstat.nulls.linear import RowSums
 from calibstat.nulls.multiplier import Multiplier
 
 # With fewer rows than this nothing is pooled.
@@ -128,6 +130,11 @@ class PooledGroups:
     def _replicates(self, drawn: tuple[Draw, int], n_resamples: int, rng: np.random.Generator) -> Floats:
         return replicate(self, drawn[0], n_resamples, drawn[1], rng, _AT_ONCE)
 
+    def tail(self, j: int, value: float) -> float | None:
+        """Return about how likely labels drawn from the predictions give group j such a value, where that is known."""
+        member = self.members[j]
+        return walk_tail(member.inner, value, member.residuals)
+
     def possible(self, j: int, n_resamples: int, rng: np.random.Generator, spent: float) -> list[Floats]:
         """Draw the noise that group j may hide, in each way, as `possible_noise` does for rows: (R,) each."""
         if not self._may_hide[j]:
@@ -179,6 +186,7 @@ class _Member:
     filled: Ints
     mass: Floats
     predicted: Floats
+    counts: Floats  # as many rows of equal weights would be as good
     inner: Evaluator
 
     @classmethod
@@ -192,17 +200,25 @@ class _Member:
     ) -> _Member:
         """Prepare the estimator on steps, given weighted sums of their rows."""
         mass, square, predicted = sums
-        event = predicted / mass
+        event, counts = predicted / mass, np.maximum(effective_number(mass, square), 1.0)
         key = predictions.keys[0]
         variables = {key: Variable(column / mass)} if isinstance(key, str) and column is not None else {}
         pooled = replace(
             predictions,
             rows=np.stack([1 - event, event], axis=1),
             weights=mass,
-            counts=np.maximum(effective_number(mass, square), 1.0),  # as many rows of equal weights would be as good
+            counts=counts,
             variables=variables,
         )
-        return cls(filled, mass, predicted, Headline(core).prepare(pooled))
+        return cls(filled, mass, predicted, counts, Headline(core).prepare(pooled))
+
+    def residuals(self) -> RowSums | None:
+        """Return the sum of weighted residuals of the group's rows."""
+        chance, size = self.predicted / self.mass, self.mass / self.counts
+        moves = (chance > 0) & (chance < 1)
+        if not moves.any():
+            return None
+        return RowSums.of_residuals(size[moves], chance[moves], self.counts[moves])
 
     def __call__(self, sums: Floats) -> Floats:
         """Evaluate sums of weighted residuals (R, L)."""

@@ -46,8 +46,9 @@ from calibstat.estimators.tally import TallyPlan, ratio
 from calibstat.inference.arguments import check_lens, check_null, check_sample
 from calibstat.inference.forest import Forest, ForestRow
 from calibstat.inference.intervals import normal_pvalue
-from calibstat.inference.multiplicity import Adjust, Standardize, joint_test, with_enough
+from calibstat.inference.multiplicity import Adjust, JointTest, Standardize, joint_test, with_enough
 from calibstat.inference.results import RowCounts, picked, small_pvalue
+from calibstat.inference.tails import about_cells, about_detail, adjusted_tails, beyond, cells_tail
 from calibstat.lenses.base import Lens
 from calibstat.lenses.words import in_words
 from calibstat.nulls.base import Null, mean_of_known
@@ -255,7 +256,15 @@ def _measured(
     along = joint_test(varying, kinds_varying, adjust, standardize)
     intervals, note = joint_intervals(values, kinds, confidence_level, largest=1.0)
     intervals_varying, _ = joint_intervals(varying, kinds_varying, confidence_level, largest=1.0)
-    adjusted = (both if of_weak else strong).adjusted
+    tested, n_resamples = both if of_weak else strong, len(drawn[0])
+
+    def tails_of(test: JointTest, found: Floats, without_bias: bool) -> Sequence[float | None]:
+        def tail(j: int) -> float | None:
+            return cells_tail(seen, kept[j][0].index, float(found[j]), without_bias=without_bias)
+
+        return adjusted_tails(beyond(test.pvalues, n_resamples, tail), test.pvalues, test.adjusted, adjust)
+
+    tails, tails_varying = tails_of(tested, values, False), tails_of(along, varying, True)
     findings = []
     for j, (fewer, levels) in enumerate(kept):
         cells = _cell_findings(fewer, seen)
@@ -267,12 +276,14 @@ def _measured(
                 varying_interval=intervals_varying[j],
                 pvalue_varying=float(along.pvalues[j]),
                 pvalue_varying_adjusted=float(along.adjusted[j]),
+                tail_varying=tails_varying[j],
                 vece=float(values[j]),
                 null_mean=float(means[j, 0]),
                 confidence_interval=intervals[j],
                 pvalue_weak=float(both.pvalues[j]),
                 pvalue_strong=float(strong.pvalues[j]),
-                pvalue_adjusted=float(adjusted[j]),
+                pvalue_adjusted=float(tested.adjusted[j]),
+                tail=tails[j],
                 cells=cells,
                 worst=_worst(cells, fewer, levels, seen),
                 worst_expected=float(means[j, 1]),
@@ -456,6 +467,8 @@ class VariableFinding:
         For what varies over these cells; all variables' cover together.
     pvalue_varying, pvalue_varying_adjusted : float
         Of an error that is the same on average in all cells (asymptotic): of this variable by itself, and adjusted.
+    tail_varying, tail : float, optional
+        About how small the adjusted p-values are, where no redraw reaches the value and there are few cells.
     vece : float
         Mean error over the cells, each counted by its weight.
     null_mean : float
@@ -481,12 +494,14 @@ class VariableFinding:
     varying_interval: tuple[float, float] | None
     pvalue_varying: float
     pvalue_varying_adjusted: float
+    tail_varying: float | None
     vece: float
     null_mean: float
     confidence_interval: tuple[float, float] | None
     pvalue_weak: float
     pvalue_strong: float
     pvalue_adjusted: float
+    tail: float | None
     cells: tuple[CellFinding, ...]
     worst: CellFinding
     worst_expected: float
@@ -538,10 +553,10 @@ class VariableFinding:
             **picked(self, "variable varying varying_null_mean"),
             "varying_low": varying_low,
             "varying_high": varying_high,
-            **picked(self, "pvalue_varying pvalue_varying_adjusted vece null_mean excess"),
+            **picked(self, "pvalue_varying pvalue_varying_adjusted tail_varying vece null_mean excess"),
             "low": low,
             "high": high,
-            **picked(self, "pvalue_weak pvalue_strong pvalue_adjusted"),
+            **picked(self, "pvalue_weak pvalue_strong pvalue_adjusted tail"),
             "n_cells": len(self.cells),
             "worst": worst.level,
             "worst_n": worst.n,
@@ -594,8 +609,8 @@ class VariableScan(Findings[VariableFinding]):
 
     _display: ClassVar[str] = "AuditDisplay"
     _row: ClassVar[str] = "variable"
-    _text_columns: ClassVar[tuple[int, ...]] = (0, 5, 8)
-    _spare_columns: ClassVar[tuple[int, ...]] = (8, 2, 3)
+    _text_columns: ClassVar[tuple[int, ...]] = (0, 6, 9)
+    _spare_columns: ClassVar[tuple[int, ...]] = (9, 2, 5, 3)
 
     @property
     def _findings(self) -> tuple[VariableFinding, ...]:
@@ -647,6 +662,10 @@ class VariableScan(Findings[VariableFinding]):
         if self._by_varying:
             return found.varying, found.varying_null_mean, found.varying_interval, found.pvalue_varying_adjusted
         return found.vece, found.null_mean, found.confidence_interval, found.pvalue_adjusted
+
+    def _tail(self, found: VariableFinding) -> float | None:
+        """Return about how small the adjusted p-value of what ranks is, where no redraw reaches it."""
+        return found.tail_varying if self._by_varying else found.tail
 
     @property
     def verdict(self) -> str:
@@ -734,12 +753,18 @@ class VariableScan(Findings[VariableFinding]):
 
     def _table(self) -> list[list[str]]:
         value = "varies by" if self._by_varying else "error"
-        header = ["variable", value, "noise", self._ends, "adj. p", "worst at", "predicted", "happened", "direction"]
+        worst = ["worst at", "predicted", "happened", "direction"]
+        header = ["variable", value, "noise", self._ends, "adj. p", "about", *worst]
         shown = self.variables[:SHOWN]
         judged = [self._judged(found) for found in shown]
         values, noises, intervals, pvalues = zip(*judged, strict=True)
         columns = zip(
-            error_cells(values), error_cells(noises), interval_cells(intervals), map(self._p_cell, pvalues), strict=True
+            error_cells(values),
+            error_cells(noises),
+            interval_cells(intervals),
+            map(self._p_cell, pvalues),
+            about_cells([self._tail(found) for found in shown]),
+            strict=True,
         )
         rows = [
             [
@@ -766,6 +791,7 @@ class VariableScan(Findings[VariableFinding]):
             ("rank", {"varying": "by varies by - noise", "excess": "by error - noise"}.get(self.rank_by, "by error")),
             ("worst at", "the cell of the largest error; of cells merged for the tests, the level with the most of it"),
         ]
+        above += about_detail([self._tail(found) for found in self.variables])
         return self._details_after(above, "these cells", self._judged(self.variables[0])[2] is not None)
 
     def _direction(self, found: VariableFinding) -> str:

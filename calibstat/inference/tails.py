@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from calibstat._lazy import special
 from calibstat._text import counted
-from calibstat.data.arrays import Floats
+from calibstat.data.arrays import Floats, Ints
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights
@@ -25,6 +25,8 @@ from calibstat.nulls.linear import LinearSum, RowSums, SaddlepointSum
 _FAR = 0.1
 # Of normal draws the mean fourth power is three times the squared variance.
 _NEARLY_NORMAL = 3.5
+# All signs of so many cells are enumerated.
+_MOST_CELLS = 12
 
 
 def of_labels(null: Null) -> bool:
@@ -67,12 +69,38 @@ def walk_tail(evaluator: Evaluator, value: float, residuals: Callable[[], RowSum
     law = evaluator.capabilities.law_of_walk
     if law is None:
         return None
-    tail, sums = min(max(law().survival(value), 0.0), 1.0), residuals()
+    return _as_heavy_as(residuals(), min(max(law().survival(value), 0.0), 1.0))
+
+
+def _as_heavy_as(sums: RowSums | None, tail: float) -> float:
+    """Return a tail that is as heavy as that of a sum of residuals, as many standard deviations from zero."""
     if sums is None or not 0 < tail < 1:
         return tail
-    z = -float(special.ndtri(tail / 2))
-    sum_law = SaddlepointSum(sums, 0.0)
-    return min(1.0, tail * math.exp(max(0.0, z * z / 2 - sum_law.reach(z * sum_law.deviation))))
+    z, law = -float(special.ndtri(tail / 2)), SaddlepointSum(sums, 0.0)
+    return min(1.0, tail * math.exp(max(0.0, z * z / 2 - law.reach(z * law.deviation))))
+
+
+def cells_tail(seen: Sample, cells: Ints, value: float, *, without_bias: bool = False) -> float | None:
+    r"""Return about how likely the mean absolute error over cells (n,) of two outcomes is so large by chance.
+
+    Of sums of residuals in cells, nearly normal and independent, the sum of absolute values is the largest of the sums
+    with each choice of signs: the tails of all these are added up, which is nearly exact far out. The variance of a
+    cell is the larger one of labels drawn from the predictions and of the residuals seen. `without_bias` is the mean
+    residual of all rows taken off. None for more outcomes, or so many cells that signs cannot be enumerated.
+    """
+    size = int(cells.max()) + 1
+    if seen.predictions.n_classes != 2 or size > _MOST_CELLS:
+        return None
+    event, mass = seen.predictions.event, all_weights(seen.predictions, None)
+    spread = ((mass**2 * each) for each in (event * (1 - event), (seen.outcomes - event) ** 2))
+    variances = np.maximum(*(np.bincount(cells, each, size) for each in spread))
+    signs = 2.0 * (np.arange(2**size)[:, None] >> np.arange(size) & 1) - 1
+    if without_bias:
+        signs = signs - signs @ np.bincount(cells, mass, size)[:, None] / mass.sum()
+    deviations = np.sqrt(signs**2 @ variances)
+    known = deviations > 0
+    tails = special.ndtr(-value * mass.sum() / deviations[known])
+    return _as_heavy_as(_residual_sums(seen.predictions), min(1.0, float(tails.sum())))
 
 
 def normal_tail(difference: float, noise: Floats) -> float | None:

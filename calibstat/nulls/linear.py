@@ -269,8 +269,7 @@ class LinearSum:
             return self.several
         size, chance = self.two  # type: ignore[misc]
         found = _pooled(size, chance) if len(size) > _ROWS_TO_POOL else (size, chance, np.ones(len(size)))
-        size, chance, counts = found
-        return RowSums(np.stack([-chance * size, (1 - chance) * size]), np.stack([1 - chance, chance]), counts)
+        return RowSums.of_residuals(*found)
 
 
 @final
@@ -281,6 +280,11 @@ class RowSums:
     values: Floats
     masses: Floats
     counts: Floats
+
+    @classmethod
+    def of_residuals(cls, size: Floats, chance: Floats, counts: Floats) -> RowSums:
+        """Return numbers of a size (m,) times an outcome minus its chance (m,)."""
+        return cls(np.stack([-chance * size, (1 - chance) * size]), np.stack([1 - chance, chance]), counts)
 
     @cached_property
     def deviation(self) -> float:
