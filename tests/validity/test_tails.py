@@ -9,7 +9,7 @@ import pytest
 
 import calibstat as cs
 from calibstat.inference.multiple import multiple_test
-from calibstat.inference.tails import tail_of
+from calibstat.inference.tails import cells_tail, tail_of
 
 SEED = 19520701
 LEVELS = (1e-2, 1e-3, 1e-4)
@@ -84,3 +84,32 @@ def test_adjusted_tails_are_not_too_small(adjust):
         found = multiple_test(sample, within, adjust=adjust, n_resamples=19, rng=rng)
         n_small += min((each for each in found.tails if each is not None), default=1.0) <= 0.004
     assert n_small / runs <= 0.004 + 4 * np.sqrt(0.004 / runs)
+
+
+@cache
+def shares_of_cells(world, without_bias, runs=100_000):
+    """How often the tail of the mean error over five cells, of labels drawn from the predictions, is at most a level."""
+    rng = np.random.default_rng([SEED, 7])
+    p = worlds(rng)[world]
+    cells = np.arange(len(p)) % 5
+    counts = np.bincount(cells)
+    found = []
+    for _ in range(runs // 10_000):
+        labels = (rng.random((10_000, len(p))) < p).astype(np.int8)
+        sums = np.stack([(labels[:, cells == b] - p[cells == b]).sum(axis=1) for b in range(5)], axis=1)
+        sums -= without_bias * sums.sum(axis=1, keepdims=True) * counts / len(p)
+        values = np.abs(sums).sum(axis=1) / len(p)
+        for place in np.argsort(-values)[:200]:
+            sample = cs.Sample(labels[place].astype(int), p)
+            found.append(cells_tail(sample, cells, float(values[place]), without_bias=without_bias))
+    return [np.mean(np.array(found) <= level) * len(found) / runs for level in LEVELS]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("without_bias", [False, True])
+@pytest.mark.parametrize("world", worlds(np.random.default_rng(0)))
+def test_tails_of_errors_over_cells_are_not_too_small(world, without_bias):
+    """100 000 samples of calibrated models, of which the 2000 with the largest errors are looked at."""
+    for level, share in zip(LEVELS, shares_of_cells(world, without_bias), strict=True):
+        allowed = 1.5 * level
+        assert share <= allowed + 4 * np.sqrt(allowed / 100_000)
