@@ -53,26 +53,27 @@ note        p-values do not hold if the model or its calibration was fitted on
             these rows, or if rows come in clusters (several of one patient, one
             video)
 
-Column noise, column direction and how this was computed: --verbose""",
+Column noise, column about, column direction and how this was computed:
+--verbose""",
     ("audit", 120): """\
 P(yes) is off in 4 of 8 groups at 5 %; it weighs most in age 72 to 89 (961 rows): predicts too high
 on average, error 0.094 (95 %: 0.051 to 0.137), 0.497 predicted, 0.409 happened, adjusted p = 0.005.
 
-group         rows  predicted  happened  error  noise   95 % interval   adj. p  direction
-all rows      4000      0.499     0.465  0.037  0.011  0.015 to 0.058  0.005 *  too high on average
-age 72 to 89   961      0.497     0.409  0.094  0.021  0.051 to 0.137  0.005 *  too high on average
-ward south    1309      0.508     0.453  0.055  0.019  0.014 to 0.096  0.005 *  too high on average
-ward west     1322      0.503     0.474  0.039  0.018  0.002 to 0.076  0.035 *  too high where it says 0.28 to 0.95
-age 54 to 72  1026      0.506     0.477  0.035  0.020  0.000 to 0.078    0.095
-ward north    1309      0.510     0.487  0.028  0.018  0.000 to 0.065     0.28
-age 20 to 37  1036      0.511     0.499  0.018  0.021  0.000 to 0.060        1
-age 37 to 54   977      0.483     0.470  0.017  0.021  0.000 to 0.062        1
+group         rows  predicted  happened  error   95 % interval   adj. p   about  direction
+all rows      4000      0.499     0.465  0.037  0.015 to 0.058  0.005 *   1e-06  too high on average
+age 72 to 89   961      0.497     0.409  0.094  0.051 to 0.137  0.005 *   2e-10  too high on average
+ward south    1309      0.508     0.453  0.055  0.014 to 0.096  0.005 *  0.0001  too high on average
+ward west     1322      0.503     0.474  0.039  0.002 to 0.076  0.035 *          too high where it says 0.28 to 0.95
+age 54 to 72  1026      0.506     0.477  0.035  0.000 to 0.078    0.095
+ward north    1309      0.510     0.487  0.028  0.000 to 0.065     0.28
+age 20 to 37  1036      0.511     0.499  0.018  0.000 to 0.060        1
+age 37 to 54   977      0.483     0.470  0.017  0.000 to 0.062        1
 
 note        left out: ward hospice (n = 60) expects 0.12 events, fewer than 5 (it has 1 event)
 note        p-values do not hold if the model or its calibration was fitted on these rows, or if
             rows come in clusters (several of one patient, one video)
 
-How this was computed: --verbose""",
+Column noise and how this was computed: --verbose""",
     ("scan", 80): """\
 The error of P(yes) varies along 1 of 3 variables at 5 %, most along age: by
 0.0309 on average (0.0055 to 0.0564, adjusted p = 0.01), worst at 75 to 82:
