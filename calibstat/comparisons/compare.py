@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations
-from math import comb
 from typing import Any, final
 
 import numpy as np
@@ -20,7 +19,7 @@ from calibstat.comparisons.results import (
     PairResult,
     Scores,
     least_factor_of_changes,
-    least_factor_of_pairs,
+    over_splits,
     twice_median,
 )
 from calibstat.comparisons.splits import (
@@ -49,7 +48,9 @@ from calibstat.inference.multiplicity import (
     check_choices,
     enough_redraws,
     holm,
+    holm_of_pairs,
     joint_only,
+    least_factor_of_pairs,
     more_note,
 )
 from calibstat.inference.results import CalibrationTest
@@ -93,9 +94,9 @@ def compare_calibrators(
     the law of the labels of the test rows. On the test rows the original predictions ("uncalibrated") and those of
     every calibrator are tested for calibration, each under its own exact null. Each pair is compared as by
     `comparison_test`: by the difference of debiased squared errors, each binned by its own cells, with a p-value that
-    also holds where both are calibrated. These p-values are adjusted over all pairs. Proper scores, split into
-    calibration and refinement, show where sharpness is lost; their differences from the original predictions are tested
-    row by row.
+    also holds where both are calibrated. These p-values are adjusted over all pairs, as in `compare_models`. Proper
+    scores, split into calibration and refinement, show how sharp predictions are; their differences are tested row by
+    row.
 
     The result recommends one calibrator or none, as `recommend_calibrator` says, and ranks all by their Brier scores.
 
@@ -129,8 +130,8 @@ def compare_calibrators(
         For each calibrator that is fitted already, the rows of the sample that it was fitted on (empty for none). It
         is not fitted again, and these rows are not tested on.
     adjust : {"holm", "fdr_by"}
-        How the p-values of pairs are adjusted: by Holm's method, or for the share of false discoveries (Benjamini &
-        Yekutieli 2001).
+        How the p-values of pairs are adjusted: by Holm's method (`holm_of_pairs`), or for the share of false
+        discoveries (Benjamini & Yekutieli 2001).
     level : float
         Two calibrators are told apart if their adjusted p-value is at most this; p-values do not depend on it.
     confidence_level : float
@@ -179,8 +180,10 @@ def compare_calibrators(
     sizes = (len(plans[0][0].fit_rows), sum(len(each.test_rows) for each in plans[0]))
     asked = max(999, round(_REDRAWS * len(texts) / (1 - confidence_level))) if n_resamples is None else n_resamples
     work = sizes[1] * len(texts) * n_splits
-    least = least_factor_of_pairs(comb(len(texts), 2), n_splits, adjust)
-    least = max(least, least_factor_of_changes(len(calibrators), n_splits))
+    least = max(
+        over_splits(n_splits) * least_factor_of_pairs(len(texts), adjust),
+        least_factor_of_changes(len(calibrators), n_splits),
+    )
     n_resamples = enough_redraws(asked, least, level, work)
     with bar_on_terminal():
         with part(0.0, _FITTED):
@@ -251,7 +254,7 @@ class Judging:
                 own = [family.named(str(name)) for family in families]
                 found.append(self._model(name, text, [each[name] for each in samples], own, self._together(len(texts))))
         with part(_TESTED, 1.0):
-            return tuple(found), self._pairs(list(combinations(found, 2)), samples, families, sizes)
+            return tuple(found), self._pairs(found, samples, families, sizes)
 
     def _together(self, n: int) -> float:
         """Return the level of each of n intervals that hold together (Bonferroni)."""
@@ -283,22 +286,27 @@ class Judging:
 
     def _pairs(
         self,
-        chosen: Sequence[tuple[CalibratorResult, CalibratorResult]],
+        models: Sequence[CalibratorResult],
         samples: Sequence[Mapping[str, Sample]],
         families: Sequence[Streams],
         sizes: tuple[int, int],
     ) -> tuple[PairResult, ...]:
         """Compare each pair on the rows of each split, and adjust the p-values over all pairs."""
+        places = list(combinations(range(len(models)), 2))
+        chosen = [(models[a], models[b]) for a, b in places]
         tests = [
             tuple(self._pair(*both, split, each, families[split]) for split, each in enumerate(samples))
             for both in track(chosen, len(chosen))
         ]
-        single = [[(each.pvalue, _brier_pvalue(each)) for each in several] for several in tests]
-        combined = [[twice_median(measure) for measure in zip(*each, strict=True)] for each in single]
-        adjusted = [adjust_pvalues(measure, self.adjust) for measure in zip(*combined, strict=True)]
+        if self.adjust == "holm":
+            differences = [twice_median([each.difference_pvalue for each in several]) for several in tests]
+            errors = holm_of_pairs(differences, [model.pvalue for model in models], places)
+        else:
+            errors = adjust_pvalues([twice_median([each.pvalue for each in several]) for several in tests], self.adjust)
+        brier = [self._change(BrierScore(), first.name, second.name, samples).pvalue for first, second in chosen]
         return tuple(
-            PairResult(first, second, each, float(error), float(brier), self.level, *sizes)
-            for (first, second), each, error, brier in zip(chosen, tests, *adjusted, strict=True)
+            PairResult(*both, each, float(error), float(score), self.level, *sizes)
+            for both, each, error, score in zip(chosen, tests, errors, adjust_pvalues(brier, self.adjust), strict=True)
         )
 
     def changes(self, pairs: Sequence[PairResult], samples: Sequence[Mapping[str, Sample]]) -> tuple[Changes, ...]:
@@ -308,16 +316,23 @@ class Judging:
         """
         level, names = self._together(len(pairs)), [pair.second.name for pair in pairs]
         error = [Change(-pair.difference, None, pair.pvalue, 1.0) for pair in pairs]
-        brier, log = ([self._change(score, name, samples, level) for name in names] for score in _SCORES)
+        brier, log = ([self._change(score, name, UNCALIBRATED, samples, level) for name in names] for score in _SCORES)
         known = _adjusted(error + brier)
         return tuple(map(Changes, names, known[: len(pairs)], known[len(pairs) :], _adjusted(log)))
 
-    def _change(self, score: Score, name: str, samples: Sequence[Mapping[str, Sample]], level: float) -> Change:
-        """Compare a score of the whole predictions, row by row, on the rows that the lens keeps."""
+    def _change(
+        self,
+        score: Score,
+        name: str,
+        other: str,
+        samples: Sequence[Mapping[str, Sample]],
+        level: float = CONFIDENCE_LEVEL,
+    ) -> Change:
+        """Compare a score of the whole predictions of two, row by row, on the rows that the lens keeps."""
         tests = []
         for each in samples:
-            rows = kept_rows(each[UNCALIBRATED], self.estimator)
-            both = taken(each[name], rows), taken(each[UNCALIBRATED], rows)
+            rows = kept_rows(each[other], self.estimator)
+            both = taken(each[name], rows), taken(each[other], rows)
             tests.append(comparison_test(*both, score, confidence_level=level))
         interval = tests[0].confidence_interval if len(tests) == 1 else None
         difference, pvalue = np.mean([each.difference for each in tests]), twice_median([each.pvalue for each in tests])
@@ -348,11 +363,6 @@ def _adjusted(changes: Sequence[Change]) -> list[Change]:
     """Adjust the p-values of all together."""
     adjusted = holm([each.pvalue for each in changes]).tolist()
     return [each._replace(pvalue_adjusted=p) for each, p in zip(changes, adjusted, strict=True)]
-
-
-def _brier_pvalue(test: ComparisonTest) -> float:
-    assert test.score_difference is not None
-    return test.score_difference.pvalue
 
 
 def _scores(sample: Sample, estimator: Estimator, squared: float) -> Scores:

@@ -27,6 +27,7 @@ from calibstat.inference.results import (
     pvalue_cell,
     small_pvalue,
 )
+from calibstat.inference.tails import far_below, pair_note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,13 +116,26 @@ class CalibratorComparison(Result):
         change = next(each for each in self.changes if each.name == self.calibrator)
         new, own = self[self.calibrator], self.models[0]
         lower, ends = -change.brier.difference, change.brier.confidence_interval
-        brier = f"{lower:.3g}" + ("" if ends is None else f" ({-ends[1]:.3g} to {-ends[0]:.3g})")
-        evidence = small_pvalue(change.pvalue_of_better, level=self.level)
+        between = "" if ends is None else f"{-ends[1]:.3g} to {-ends[0]:.3g}, "
+        error_p, brier_p = (
+            small_pvalue(each.pvalue_adjusted, level=self.level) for each in (change.error, change.brier)
+        )
         return (
-            f"Use {new.name}: calibration error{self._of} {_root(new)} instead of {_root(own)}, "
-            f"Brier score lower by {brier}, adjusted p {evidence} (at most {percent(self.level)})."
+            f"Use {new.name}: calibration error{self._of} {_root(new)} instead of {_root(own)} (adjusted p {error_p}), "
+            f"Brier score lower by {lower:.3g} ({between}adjusted p {brier_p}).{self._decided(change)}"
             f"{self._not_told_apart}{_direction(' Before', own)}"
         )
+
+    def _decided(self, change: Changes) -> str:
+        """Say which measure decided that this calibrator is recommended, and that the Brier score chose among several."""
+        said, better = "", sum(each.better(self.level) for each in self.changes)
+        shown = f"is shown to be smaller at {percent(self.level)}"
+        if not change.error.lower(self.level):
+            said = f" Only its Brier score {shown}."
+        elif not change.brier.lower(self.level):
+            said = f" Only its error {shown}."
+        chosen = f" Of {better} that are shown to be better it has the smallest Brier score."
+        return said + (chosen if better > 1 else "")
 
     @property
     def _of(self) -> str:
@@ -133,7 +147,10 @@ class CalibratorComparison(Result):
         both = [pair for pair in self.pairs if self.calibrator in pair.names and UNCALIBRATED not in pair.names]
         alike = {name for pair in both if not pair.told_apart for name in pair.names}
         names = [each.name for each in self.ranked if each.name in alike and each.name != self.calibrator]
-        return f" Not told apart from {', '.join(names)}." if names else ""
+        others = len({name for pair in both for name in pair.names}) - 1
+        if not names:
+            return f" It is told apart from all {others} others." if others > 1 else ""
+        return f" Not told apart from {', '.join(names)}."
 
     @property
     def _advice_to_keep(self) -> str:
@@ -246,19 +263,31 @@ class CalibratorComparison(Result):
         found += [_CROSS_FITTED] if self.cross_fitted else []
         if self._n_test < ENOUGH_ROWS:
             found.append(f"with fewer than {ENOUGH_ROWS} test rows, p-values of differences are only about right")
-        return (*found, *self._sharpness, self._rows_text(), *self._log_alone, *self.notes, *self._clipped)
+        return (
+            *found,
+            *self._sharpness,
+            self._rows_text(),
+            *self._log_alone,
+            *self.notes,
+            *self._beyond,
+            *self._clipped,
+        )
+
+    @property
+    def _beyond(self) -> list[str]:
+        """Say how small the p-value of the clearest difference is, where no redraw reaches it."""
+        tested = [(pair, test) for pair in self.pairs for test in pair.tests]
+        pair, clearest = max(tested, key=lambda each: abs(each[1].statistic))
+        tail = clearest.normal_tail
+        return [pair_note(self.n_resamples, pair.names, tail)] if far_below(tail, self.n_resamples) else []
 
     @property
     def _sharpness(self) -> list[str]:
-        """Say what the recommended calibrator costs in sharpness."""
+        """Say how sharp the recommended calibrator is, without a judgement: the difference is not tested."""
         if self.calibrator == UNCALIBRATED:
             return []
-        new, own = (self[name].scores.refinement for name in (self.calibrator, UNCALIBRATED))
-        cost = "costs sharpness" if new > own else "costs no sharpness"
-        return [
-            f"{self.calibrator} {cost}: without its calibration part the Brier score{self._of} is "
-            f"{decimals(new)}, and {decimals(own)} for the model's own probabilities"
-        ]
+        new, own = (decimals(self[name].scores.refinement) for name in (self.calibrator, UNCALIBRATED))
+        return [f"sharpness{self._of} ({_SHARPNESS}, smaller is sharper, not tested): {new}, before {own}"]
 
     @property
     def _log_alone(self) -> list[str]:
@@ -298,7 +327,7 @@ class CalibratorComparison(Result):
             ),
             ("intervals", f"those of a measure hold together with {percent(self.confidence_level)} (Bonferroni)"),
             ("advice", _ADVICE),
-            ("sharpness", f"Brier score without its calibration part{self._of}: {sharp}"),
+            ("sharpness", f"{_SHARPNESS}{self._of}: {sharp}"),
             ("null", own),
             ("pairs", f"{pair}; {self._pair_text()}"),
             *(("", pair.verdict) for pair in self.pairs if UNCALIBRATED not in pair.names and pair.rejects),
@@ -319,12 +348,14 @@ class CalibratorComparison(Result):
     def _pair_text(self) -> str:
         several = len(self.splits) > 1 and not self.cross_fitted
         twice = "twice the median over splits, then " if several else ""
+        alone = ", p-values of each by itself over all of them" if self.adjust == "holm" else ""
         return (
             "p is the larger of that of the difference and of twice the smaller p of the two by themselves, "
-            f"{twice}adjusted {ADJUSTMENTS[self.adjust]} over {len(self.pairs)}"
+            f"{twice}adjusted {ADJUSTMENTS[self.adjust]} over {len(self.pairs)}{alone}"
         )
 
 
+_SHARPNESS = "squared error without its calibration part"
 _ADVICE = (
     "of the calibrators whose calibration error or Brier score is shown to be smaller, the one with the smallest Brier "
     "score; none whose Brier score is larger than that of the own probabilities, or whose calibration error is shown "
@@ -465,7 +496,7 @@ class CalibratorResult(Result):
         scores = self.scores
         return [
             ("scores", f"Brier {decimals(scores.brier)}, log loss {decimals(scores.log)}"),
-            ("sharpness", f"Brier score without its calibration part: {decimals(scores.refinement)}"),
+            ("sharpness", f"{_SHARPNESS}: {decimals(scores.refinement)}"),
             ("calibrator", self.calibrator or "none: the model's own probabilities"),
         ]
 
@@ -589,14 +620,14 @@ class PairResult(Result):
         }
 
 
-def least_factor_of_pairs(n_pairs: int, n_splits: int, adjust: str) -> float:
-    """Return the smallest adjusted p-value of a pair, times 1 + R: twice that of a model, and again over splits."""
-    return 2 * (2 if n_splits > 1 else 1) * least_factor(adjust, n_pairs)
+def over_splits(n_splits: int) -> int:
+    """Return how many times the p-value of a split counts: twice the median."""
+    return 2 if n_splits > 1 else 1
 
 
 def least_factor_of_changes(n_calibrators: int, n_splits: int) -> float:
-    """Return the smallest adjusted p-value of an error that a calibrator changes, times 1 + R."""
-    return least_factor_of_pairs(2 * n_calibrators, n_splits, "holm")
+    """Return the smallest adjusted p-value of an error that a calibrator changes, times 1 + R; twice a model's."""
+    return 2 * over_splits(n_splits) * least_factor("holm", 2 * n_calibrators)
 
 
 # Comparisons of calibrators in words. Words never accept a null hypothesis.

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from math import comb
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._lazy import special
-from calibstat._text import counted, percent, some_of
+from calibstat._text import percent, some_of
 from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, repeats
 from calibstat.data.rounding import ROUNDING
@@ -50,14 +49,13 @@ from calibstat.inference.multiplicity import (
     cannot_reject,
     check_choices,
     enough_redraws,
-    factors_of_pairs,
     holm_of_pairs,
-    least_factor,
+    least_factor_of_pairs,
     more_note,
     single_step,
 )
 from calibstat.inference.results import Inquiry, Result, RowCounts, number, number_cell, picked, small_pvalue
-from calibstat.inference.tails import far_below, normal_tail, tail_text
+from calibstat.inference.tails import far_below, normal_tail, pair_note, tail_text
 from calibstat.lenses.base import Lens
 
 
@@ -269,7 +267,7 @@ def _least(m: int, adjust: str, drawn: bool) -> float:
         return max(m, 2 * (m - 2))
     if not drawn:
         return 0.0
-    return max(factors_of_pairs(comb(m, 2), m)) if adjust == "holm" else 2 * least_factor(adjust, comb(m, 2))
+    return least_factor_of_pairs(m, adjust)
 
 
 def _worse(estimator: Estimator) -> int:
@@ -581,11 +579,7 @@ class ModelComparison(Result):
         found += more_note(self.n_resamples, self.n_asked or self.n_resamples, self.level)
         clearest = max(self.pairs, key=lambda pair: abs(pair.statistic))
         if far_below(clearest.normal_tail, self.n_resamples):
-            found.append(
-                f"{1 / (1 + self.n_resamples):.2g} is the smallest p-value that {counted(self.n_resamples, 'redraw')} "
-                f"can give, before it is adjusted; by the normal law that of {clearest.first} and {clearest.second} is "
-                f"{tail_text(clearest.normal_tail)}"
-            )
+            found.append(pair_note(self.n_resamples, (clearest.first, clearest.second), clearest.normal_tail))
         return tuple(found)
 
     @property

@@ -239,6 +239,11 @@ def factors_of_pairs(left: int, m: int) -> tuple[float, float]:
     return m, max(left, *shared, 0)
 
 
+def least_factor_of_pairs(m: int, adjust: str) -> float:
+    """Return the smallest adjusted p-value that R draws can give to a pair of m things, times 1 + R."""
+    return max(factors_of_pairs(comb(m, 2), m)) if adjust == "holm" else 2 * least_factor(adjust, comb(m, 2))
+
+
 def _false_discoveries(pvalues: ArrayLike, any_dependence: bool) -> Floats:
     values = _checked_pvalues(pvalues)
     order, adjusted = np.argsort(values, kind="stable"), np.empty(len(values))

@@ -176,6 +176,12 @@ def tail_note(n_resamples: int, pvalues: ArrayLike, tails: Sequence[float | None
     return (f"{smallest}; {about or f'by theory it is {tail_text(min(known))}'}",)
 
 
+def pair_note(n_resamples: int, names: tuple[str, str], tail: float) -> str:
+    """Say how small the p-value of a difference is that no redraw reaches."""
+    smallest = f"{1 / (1 + n_resamples):.2g} is the smallest p-value that {counted(n_resamples, 'redraw')} can give"
+    return f"{smallest}, before it is adjusted; by the normal law that of {' and '.join(names)} is {tail_text(tail)}"
+
+
 def tail_text(tail: float) -> str:
     """Write a tail in a sentence.
 
