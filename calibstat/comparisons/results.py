@@ -127,7 +127,7 @@ class CalibratorComparison(Result):
         )
 
     def _decided(self, change: Changes) -> str:
-        """Say which measure decided that this calibrator is recommended, and that the Brier score chose among several."""
+        """Say which measure decided that this one is recommended, and that the Brier score chose among several."""
         said, better = "", sum(each.better(self.level) for each in self.changes)
         shown = f"is shown to be smaller at {percent(self.level)}"
         if not change.error.lower(self.level):

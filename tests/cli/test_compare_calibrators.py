@@ -134,9 +134,10 @@ def test_a_screen_where_none_is_better(compare, binary, wide):
 
 SCREEN_80 = """\
 Use isotonic: calibration error of P(yes) 0.004 (0.000 to 0.057) instead of
-0.102 (0.064 to 0.140), Brier score lower by 0.00978 (0.00371 to 0.0159),
-adjusted p = 0.000333 (at most 5 %). Not told apart from temperature, spline,
-platt, beta. Before: 0.499 predicted, 0.502 happened (O/E 1.01, slope 0.485).
+0.102 (0.064 to 0.140) (adjusted p = 0.01), Brier score lower by 0.00978
+(0.00371 to 0.0159, adjusted p = 0.000333). Of 5 that are shown to be better it
+has the smallest Brier score. Not told apart from temperature, spline, platt,
+beta. Before: 0.499 predicted, 0.502 happened (O/E 1.01, slope 0.485).
 
               error  95 %            p error    Brier    change   p Brier
 isotonic      0.004  0.000 to 0.057     0.01  0.22137  -0.00978  0.000333
@@ -146,21 +147,20 @@ platt         0.032  0.000 to 0.076     0.01  0.22198  -0.00917   0.00186
 beta          0.033  0.000 to 0.076     0.01  0.22203  -0.00912   0.00186
 uncalibrated  0.102  0.064 to 0.140           0.23115
 
-note        isotonic costs sharpness: without its calibration part the Brier
-            score of P(yes) is 0.22135, and 0.22069 for the model's own
-            probabilities
+note        sharpness of P(yes) (squared error without its calibration part,
+            smaller is sharper, not tested): 0.22135, before 0.22069
 note        tested on 2000 rows, fitted on 2000 others
 
-Column change log, column p log, column log loss and how this was computed:
---verbose
+Column change log, column p log, column log loss, 1 more note and how this was
+computed: --verbose
 
 Apply it: calibstat calibrate FILE ... --calibrator isotonic --out NEW_FILE
 """
 SCREEN_120 = """\
-Use isotonic: calibration error of P(yes) 0.004 (0.000 to 0.057) instead of 0.102 (0.064 to 0.140),
-Brier score lower by 0.00978 (0.00371 to 0.0159), adjusted p = 0.000333 (at most 5 %). Not told
-apart from temperature, spline, platt, beta. Before: 0.499 predicted, 0.502 happened (O/E 1.01,
-slope 0.485).
+Use isotonic: calibration error of P(yes) 0.004 (0.000 to 0.057) instead of 0.102 (0.064 to 0.140)
+(adjusted p = 0.01), Brier score lower by 0.00978 (0.00371 to 0.0159, adjusted p = 0.000333). Of 5
+that are shown to be better it has the smallest Brier score. Not told apart from temperature,
+spline, platt, beta. Before: 0.499 predicted, 0.502 happened (O/E 1.01, slope 0.485).
 
               error  95 %            p error    Brier    change   p Brier  log loss  change log     p log
 isotonic      0.004  0.000 to 0.057     0.01  0.22137  -0.00978  0.000333   0.63388    -0.04686  1.05e-07
@@ -170,11 +170,11 @@ platt         0.032  0.000 to 0.076     0.01  0.22198  -0.00917   0.00186   0.63
 beta          0.033  0.000 to 0.076     0.01  0.22203  -0.00912   0.00186   0.63584    -0.04490  4.49e-07
 uncalibrated  0.102  0.064 to 0.140           0.23115                       0.68074
 
-note        isotonic costs sharpness: without its calibration part the Brier score of P(yes) is
-            0.22135, and 0.22069 for the model's own probabilities
+note        sharpness of P(yes) (squared error without its calibration part, smaller is sharper, not
+            tested): 0.22135, before 0.22069
 note        tested on 2000 rows, fitted on 2000 others
 
-How this was computed: --verbose
+1 more note and how this was computed: --verbose
 
 Apply it: calibstat calibrate FILE ... --calibrator isotonic --out NEW_FILE
 """

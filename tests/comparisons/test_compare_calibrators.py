@@ -14,7 +14,7 @@ from calibstat import calibrators as cal
 from calibstat import generators
 from calibstat.comparisons.compare import compare_calibrators
 from calibstat.inference.compare import comparison_test
-from calibstat.inference.multiplicity import holm
+from calibstat.inference.multiplicity import holm, holm_of_pairs
 from calibstat.inference.test import calibration_test
 from calibstat.nulls.consistency import Consistency
 
@@ -64,7 +64,11 @@ def test_it_agrees_with_the_single_verbs(found, off):
         )
         wrapped = max(by_hand.difference_pvalue, min(1.0, 2 * min(found[a].pvalue, found[b].pvalue)))
         assert pair.pvalue == pytest.approx(wrapped, abs=0.1)
-    np.testing.assert_allclose([pair.pvalue_adjusted for pair in found.pairs], holm([p.pvalue for p in found.pairs]))
+    alone = [pair.tests[0].difference_pvalue for pair in found.pairs]
+    adjusted = holm_of_pairs(alone, [each.pvalue for each in found.models], [(0, 1), (0, 2), (1, 2)])
+    np.testing.assert_allclose([pair.pvalue_adjusted for pair in found.pairs], adjusted)
+    scores = [comparison_test(samples[p.first.name], samples[p.second.name], cs.BrierScore()) for p in found.pairs]
+    np.testing.assert_allclose([p.brier_pvalue_adjusted for p in found.pairs], holm([p.pvalue for p in scores]))
 
 
 def test_brier_is_calibration_and_refinement(found):
@@ -281,7 +285,7 @@ def test_several_splits(off):
     assert "twice the median over splits" in " ".join(found.to_text(verbose=True).split())
     assert found.changes[0].brier.confidence_interval is None
     assert found.verdict.startswith("Use beta: calibration error of P(1) 0.0")
-    assert ", adjusted p " in found.verdict
+    assert "(adjusted p " in found.verdict
 
 
 def test_as_plain_values(found, off):

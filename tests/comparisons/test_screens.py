@@ -40,7 +40,7 @@ predicted, 0.415 happened (O/E 0.981, slope 0.957).
 How this was computed: .to_text(verbose=True)
 
 platt is better calibrated than uncalibrated: calibration error of P(True) 0.020
-(0.000 to 0.083) instead of 0.090 (0.041 to 0.138), adjusted p = 0.006 (at most
+(0.000 to 0.083) instead of 0.090 (0.041 to 0.138), adjusted p = 0.003 (at most
 5 %).
 
 How this was computed: .to_text(verbose=True)
@@ -74,7 +74,7 @@ happened (O/E 0.981, slope 0.957).
 How this was computed: .to_text(verbose=True)
 
 platt is better calibrated than uncalibrated: calibration error of P(True) 0.020 (0.000 to 0.083)
-instead of 0.090 (0.041 to 0.138), adjusted p = 0.006 (at most 5 %).
+instead of 0.090 (0.041 to 0.138), adjusted p = 0.003 (at most 5 %).
 
 How this was computed: .to_text(verbose=True)
 
