@@ -88,7 +88,7 @@ def test_adjusted_tails_are_not_too_small(adjust):
 
 @cache
 def shares_of_cells(world, without_bias, runs=100_000):
-    """How often the tail of the mean error over five cells, of labels drawn from the predictions, is at most a level."""
+    """How often the tail of the mean error over five cells, of labels of a calibrated model, is at most each level."""
     rng = np.random.default_rng([SEED, 7])
     p = worlds(rng)[world]
     cells = np.arange(len(p)) % 5
