@@ -24,6 +24,7 @@ _TIED = [
     (re.compile(r"(?<=\d) (?=%)"), "\u00a0"),
     (re.compile(r"(?<=\b[pn]) ([=<>]) (?=\d)"), "\u00a0\\1\u00a0"),
 ]
+_PLACES = ("value", "low", "high", "reference")
 _MARGIN = 0.04  # of the width of a bar's cell, left free on both sides
 _LONG = 24  # letters of a word, or of a name at the beginning of a row
 _SHORT = 14  # so many rows of a table fit on a page of paper together
@@ -48,7 +49,7 @@ def render(document: Document) -> str:
     Raises
     ------
     ValueError
-        If a picture is not one SVG element.
+        If the document does not follow its schema, or a picture is not one SVG element.
 
     Examples
     --------
@@ -62,6 +63,13 @@ def render(document: Document) -> str:
     >>> "<h1>The model is too sure.</h1>" in page
     True
     """
+    try:
+        return _render(document)
+    except (jinja2.TemplateError, LookupError, TypeError, AttributeError) as error:
+        raise ValueError(f"the report is damaged, it does not follow its schema ({error}): make it anew.") from error
+
+
+def _render(document: Document) -> str:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("calibstat.reports"),
         autoescape=True,
@@ -79,6 +87,7 @@ def render(document: Document) -> str:
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         pictures=pictures,
         palette=_svg.palette(pictures.values()),
+        place_of_lens={name: k for k, name in enumerate(document["lenses"])},
         simplex=_simplex.view,
         short=_SHORT,
     )
@@ -108,32 +117,34 @@ def shape(text: str, first: bool) -> str:
     return "wordy" if len(text) > _LONG // 2 else ""
 
 
-def scale(rows: Sequence[Sequence[Mapping[str, Any]]], column: int) -> tuple[float, float]:
-    """Return the lowest and the highest number that the bars of a column show, (0, 1) where there is none.
+def scale(rows: Sequence[Sequence[Mapping[str, Any]]], column: int) -> dict[str, float]:
+    """Return what the bars of a column share: the lowest and highest number, and the letters of the longest text.
 
     >>> scale([[{"text": "1 (0 to 3)", "value": 1, "low": 0, "high": 3, "reference": -1}]], 0)
-    (-1, 3)
+    {'lowest': -1, 'highest': 3, 'letters': 10}
     """
     cells = [row[column] for row in rows]
-    found = [cell[key] for cell in cells for key in ("value", "low", "high", "reference") if cell.get(key) is not None]
-    return (min(found), max(found)) if found else (0.0, 1.0)
+    found = [cell[key] for cell in cells for key in _PLACES if cell.get(key) is not None] or [0.0]
+    return {
+        "lowest": min(found),
+        "highest": max(found),
+        "letters": max((len(cell["text"]) for cell in cells), default=0),
+    }
 
 
-def bar(cell: Mapping[str, Any], ends: tuple[float, float]) -> dict[str, float | None]:
+def bar(cell: Mapping[str, Any], shared: Mapping[str, float]) -> dict[str, float | None]:
     """Return where the parts of a bar lie, in percent of the width; None for what there is not.
 
-    >>> bar({"text": "1 (0 to 3)", "value": 1, "low": 0, "high": 3, "reference": None}, (-1, 3))
+    >>> bar({"text": "1 (0 to 3)", "value": 1, "low": 0, "high": 3, "reference": None}, {"lowest": -1, "highest": 3})
     {'value': 50.0, 'low': 27.0, 'high': 96.0, 'reference': None}
     """
-    lowest, highest = ends
-    wide = (highest - lowest) or 1.0
+    lowest, wide = shared["lowest"], (shared["highest"] - shared["lowest"]) or 1.0
 
-    def place(key: str) -> float | None:
-        number = cell.get(key)
+    def place(number: float | None) -> float | None:
         share = None if number is None else (number - lowest) / wide
         return None if share is None else round(100 * (_MARGIN + (1 - 2 * _MARGIN) * share), 2)
 
-    return {key: place(key) for key in ("value", "low", "high", "reference")}
+    return {key: place(cell.get(key)) for key in _PLACES}
 
 
 def _part(environment: jinja2.Environment, name: str) -> str:

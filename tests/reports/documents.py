@@ -28,9 +28,7 @@ EVIL_PICTURE = """<?xml version="1.0"?>
 
 def picture(colour: str = "#c8501e") -> str:
     """A picture as matplotlib writes it, with a clip path that has the same id in each."""
-    return f"""<?xml version="1.0" encoding="utf-8" standalone="no"?>
-<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">
-<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="244.8pt"
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="244.8pt"
   height="200pt" viewBox="0 0 244.8 200" version="1.1">
  <defs><style type="text/css">*{{stroke-linejoin: round}}</style></defs>
  <g id="figure_1">
@@ -182,7 +180,7 @@ def hostile() -> dict[str, Any]:
     many = [(f"{EVIL} {k:02}", 7 * k + 1, 50.0, 50.0 + (-1) ** k * k / 10, 2.0, 0.001 * k) for k in range(59)]
     blocks = [
         {"kind": "text", "strong": EVIL, "sentences": [EVIL, long]},
-        groups([*many, (long, 3, 10.0, 20.0, 5.0, 1.0)], f"Caption {EVIL}"),
+        groups([*many, (long, 3, 10.0, 20.0, 12345678.9, 1.0)], f"Caption {EVIL}"),
         {"kind": "code", "language": "console", "text": f"calibstat report '{EVIL}' {long}"},
         {"kind": "terms", "terms": [{"term": EVIL, "meaning": EVIL}, {"term": long, "meaning": long}]},
         {

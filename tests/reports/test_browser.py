@@ -141,6 +141,17 @@ def test_what_has_no_number_comes_last_up_and_down(opened, folder):
         assert column(page, 1)[-1] == "unknown"
 
 
+@each_document
+@pytest.mark.parametrize("width", [360, 1000, 1400])
+def test_bars_of_a_column_have_one_width_and_leave_room_for_their_text(opened, name, width):
+    page = opened(name, width=width)
+    widths = page.locator(".bar").evaluate_all("all => all.map(e => Math.round(e.getBoundingClientRect().width))")
+    assert len(set(widths)) == 1
+    assert widths[0] >= 60
+    beyond = "all => all.filter(e => e.scrollWidth > e.clientWidth).length"
+    assert page.locator("td.interval").evaluate_all(beyond) == 0
+
+
 # Lenses
 
 

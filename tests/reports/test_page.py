@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import json
 import re
 import tomllib
 from html.parser import HTMLParser
@@ -139,6 +140,31 @@ def test_an_interval_is_drawn_to_the_scale_of_its_column():
     for (x, wide), (low, length) in zip(rects, lows, strict=True):
         assert x == pytest.approx(4 + (low + 7.7) * per_point, abs=0.02)
         assert wide == pytest.approx(length * per_point, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda document: document.pop("answer"),
+        lambda document: document["sections"][0].pop("heading"),
+        lambda document: document["sections"][0]["blocks"][1]["rows"][0].append({"text": "one too many"}),
+        lambda document: document["sections"][0]["blocks"][0].update(lens="unknown"),
+        lambda document: document["sections"][0]["blocks"][3].pop("svg"),
+        lambda document: document["sections"][1]["blocks"][0]["arrows"][0].update(predicted=0.5),
+        lambda document: document.update(sections="none"),
+    ],
+)
+def test_a_damaged_report_is_refused(damage):
+    document = report()
+    damage(document)
+    with pytest.raises(ValueError, match=r"the report is damaged, it does not follow its schema \(.+\): make it anew"):
+        render(document)
+
+
+def test_the_report_of_these_tests_follows_the_schema():
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((files("calibstat.reports") / "report.schema.json").read_text())
+    jsonschema.validate(report(), schema)
 
 
 def test_the_script_is_small():
