@@ -1,0 +1,104 @@
+"""Runs the notebooks, and compares what they print with what is stored: ``python notebooks/run.py [--write] [NAME ...]``.
+
+The outputs in the repository are for readers who do not run anything. Each notebook runs from top to bottom in a fresh
+kernel. Its texts and tables must be those that are stored, with numbers equal up to rounding, and there must be a
+picture wherever one is stored. ``--write`` stores what was found; read it before you commit it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator
+from decimal import Decimal
+from html import unescape
+from pathlib import Path
+
+import nbformat
+from nbconvert.preprocessors import ExecutePreprocessor
+from nbformat import NotebookNode
+
+FOLDER = Path(__file__).resolve().parent
+_SECONDS = 600
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+_TAGS = re.compile(r"<style.*?</style>|<[^>]*>", re.DOTALL)
+# Other versions of libraries and other processors move the last digits of a fit.
+_SAME = Decimal("0.01")
+
+
+def notebooks() -> list[Path]:
+    """Return the files of all notebooks."""
+    return sorted(FOLDER.glob("*.ipynb"))
+
+
+def run(path: Path) -> NotebookNode:
+    """Run a notebook, and return it with its new outputs and nothing that differs from run to run."""
+    notebook = nbformat.read(path, as_version=4)
+    ExecutePreprocessor(timeout=_SECONDS).preprocess(notebook, {"metadata": {"path": str(FOLDER)}})
+    for number, cell in enumerate(notebook.cells):
+        cell.id, cell.metadata = f"cell-{number}", NotebookNode()
+        for output in cell.get("outputs", ()):
+            output.pop("metadata", None) if output.output_type == "stream" else output.update(metadata=NotebookNode())
+    notebook.metadata = NotebookNode(
+        kernelspec=NotebookNode(display_name="Python 3", language="python", name="python3"),
+        language_info=NotebookNode(name="python"),
+    )
+    return notebook
+
+
+def differences(stored: NotebookNode, found: NotebookNode) -> Iterator[str]:
+    """Yield what is stored, and what was found in its place, cell by cell where they differ."""
+    for before, now in zip(stored.cells, found.cells, strict=True):
+        old, new = shown(before), shown(now)
+        if not same(old, new):
+            yield f"{before.id}, which begins {before.source[:60]!r}\nstored:\n{old or 'nothing'}\nfound:\n{new}\n"
+
+
+def shown(cell: NotebookNode) -> str:
+    """Return what a reader sees below a cell as text, with the word "picture" for each picture."""
+    return "\n".join(map(_text, cell.get("outputs", ())))
+
+
+def same(old: str, new: str) -> bool:
+    """Whether two texts have the same words, and numbers that differ by rounding at most."""
+    numbers = [list(map(Decimal, _NUMBER.findall(text))) for text in (old, new)]
+    return _NUMBER.sub("", old) == _NUMBER.sub("", new) and all(map(_close, *numbers))
+
+
+def _text(output: NotebookNode) -> str:
+    if output.output_type == "stream":
+        return output.text
+    if output.output_type == "error":
+        return f"{output.ename}: {output.evalue}"
+    if "image/png" in output.data:
+        return "picture"
+    page = output.data.get("text/html")
+    return output.data["text/plain"] if page is None else " ".join(unescape(_TAGS.sub(" ", page)).split())
+
+
+def _close(one: Decimal, other: Decimal) -> bool:
+    last_digit = Decimal(1).scaleb(max(one.as_tuple().exponent, other.as_tuple().exponent))
+    return abs(one - other) <= max(last_digit, _SAME * max(one, other))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the notebooks that are named, or all, and compare or store their outputs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="without .ipynb; all if none is named")
+    parser.add_argument("--write", action="store_true", help="store the outputs")
+    options = parser.parse_args(arguments)
+    wrong = 0
+    for path in [FOLDER / f"{name}.ipynb" for name in options.names] or notebooks():
+        found = run(path)
+        differs = list(differences(nbformat.read(path, as_version=4), found))
+        if options.write:
+            nbformat.write(found, path)
+        else:
+            wrong += bool(differs)
+        print(f"{path.stem}: {f'{len(differs)} cells differ' if differs else 'as stored'}", *differs, sep="\n")
+    return min(wrong, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
