@@ -99,11 +99,11 @@ class Screen:
 
     def html(self) -> str:
         """Write the screen as HTML, everything escaped; notes and details that it does not show can be opened."""
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes[:_MOST_NOTES])
+        notes = "".join(f"<p>note: {html.escape(note)}</p>" for note in self.notes[:_MOST_NOTES])
         rest = [("note", note) for note in self.notes[_MOST_NOTES:]] + [*self.details]
-        more = f"<details><summary>more</summary>{table_html(rest, [0, 1])}</details>" if rest else ""
+        more = f"<details><summary>more</summary>{table_html(rest, [0, 1], (0, 1))}</details>" if rest else ""
         answer = "".join(f"<p>{html.escape(paragraph)}</p>" for paragraph in self.answer.split("\n"))
-        table = table_html(self.cells, filled(self.cells), heading=True)
+        table = table_html(self.cells, filled(self.cells), self.text_columns, heading=True)
         return f"<div>{answer}{table}{notes}{more}</div>"
 
     def _numbers_without(self, hidden: Container[int]) -> list[int]:
@@ -191,10 +191,13 @@ def hang(name: str, text: str, indent: int = INDENT, width: int = WIDTH) -> list
     return above + _wrapped(text, width, name.ljust(indent), " " * indent)
 
 
-def table_html(rows: Sequence[Sequence[str]], columns: Sequence[int], heading: bool = False) -> str:
-    """Return a table of escaped cells; its first row is the heading where there is one."""
+def table_html(
+    rows: Sequence[Sequence[str]], columns: Sequence[int], text_columns: Container[int], heading: bool = False
+) -> str:
+    """Return a table of escaped cells, text to the left; its first row is the heading where there is one."""
+    left = {column: ' style="text-align: left"' if column in text_columns else "" for column in columns}
     lines = [
-        "".join(f"<{tag}>{html.escape(row[column])}</{tag}>" for column in columns)
+        "".join(f"<{tag}{left[column]}>{html.escape(row[column])}</{tag}>" for column in columns)
         for row, tag in zip(rows, ["th" if heading else "td", *["td"] * len(rows)], strict=False)
     ]
     return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>" if lines else ""

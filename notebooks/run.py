@@ -1,8 +1,9 @@
-"""Runs the notebooks, and compares what they print with what is stored: ``python notebooks/run.py [--write] [NAME ...]``.
+"""Runs the notebooks, and compares outputs: ``python notebooks/run.py [--write] [NAME ...]``.
 
-The outputs in the repository are for readers who do not run anything. Each notebook runs from top to bottom in a fresh
-kernel. Its texts and tables must be those that are stored, with numbers equal up to rounding, and there must be a
-picture wherever one is stored. ``--write`` stores what was found; read it before you commit it.
+The outputs in the repository are for readers who do not run anything. Each notebook runs from
+top to bottom in a fresh kernel. Its texts and tables must be those that are stored, numbers
+up to rounding, with a picture wherever one is stored. ``--write`` stores what was found; read
+it before you commit it.
 """
 
 from __future__ import annotations
@@ -33,13 +34,15 @@ def notebooks() -> list[Path]:
 
 
 def run(path: Path) -> NotebookNode:
-    """Run a notebook, and return it with its new outputs and nothing that differs from run to run."""
+    """Run a notebook, and return it with its new outputs, without the traces of this run."""
     notebook = nbformat.read(path, as_version=4)
-    ExecutePreprocessor(timeout=_SECONDS).preprocess(notebook, {"metadata": {"path": str(FOLDER)}})
+    runner = ExecutePreprocessor(timeout=_SECONDS)
+    runner.preprocess(notebook, {"metadata": {"path": str(FOLDER)}})
     for number, cell in enumerate(notebook.cells):
         cell.id, cell.metadata = f"cell-{number}", NotebookNode()
         for output in cell.get("outputs", ()):
-            output.pop("metadata", None) if output.output_type == "stream" else output.update(metadata=NotebookNode())
+            if "metadata" in output:
+                output.metadata = NotebookNode()
     notebook.metadata = NotebookNode(
         kernelspec=NotebookNode(display_name="Python 3", language="python", name="python3"),
         language_info=NotebookNode(name="python"),
@@ -48,15 +51,15 @@ def run(path: Path) -> NotebookNode:
 
 
 def differences(stored: NotebookNode, found: NotebookNode) -> Iterator[str]:
-    """Yield what is stored, and what was found in its place, cell by cell where they differ."""
+    """Yield what is stored, and what was found, for each cell where they differ."""
     for before, now in zip(stored.cells, found.cells, strict=True):
         old, new = shown(before), shown(now)
         if not same(old, new):
-            yield f"{before.id}, which begins {before.source[:60]!r}\nstored:\n{old or 'nothing'}\nfound:\n{new}\n"
+            yield f"{before.source}\n-- stored:\n{old}\n-- found:\n{new}\n"
 
 
 def shown(cell: NotebookNode) -> str:
-    """Return what a reader sees below a cell as text, with the word "picture" for each picture."""
+    """Return what a reader sees below a cell, as text; a picture is the word "picture"."""
     return "\n".join(map(_text, cell.get("outputs", ())))
 
 
@@ -73,8 +76,9 @@ def _text(output: NotebookNode) -> str:
         return f"{output.ename}: {output.evalue}"
     if "image/png" in output.data:
         return "picture"
-    page = output.data.get("text/html")
-    return output.data["text/plain"] if page is None else " ".join(unescape(_TAGS.sub(" ", page)).split())
+    if "text/html" in output.data:
+        return " ".join(unescape(_TAGS.sub(" ", output.data["text/html"])).split())
+    return output.data["text/plain"]
 
 
 def _close(one: Decimal, other: Decimal) -> bool:
@@ -85,19 +89,20 @@ def _close(one: Decimal, other: Decimal) -> bool:
 def main(arguments: list[str] | None = None) -> int:
     """Run the notebooks that are named, or all, and compare or store their outputs."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="without .ipynb; all if none is named")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="without .ipynb; all if none is named"
+    )
     parser.add_argument("--write", action="store_true", help="store the outputs")
     options = parser.parse_args(arguments)
-    wrong = 0
+    differing = 0
     for path in [FOLDER / f"{name}.ipynb" for name in options.names] or notebooks():
         found = run(path)
         differs = list(differences(nbformat.read(path, as_version=4), found))
         if options.write:
             nbformat.write(found, path)
-        else:
-            wrong += bool(differs)
-        print(f"{path.stem}: {f'{len(differs)} cells differ' if differs else 'as stored'}", *differs, sep="\n")
-    return min(wrong, 1)
+        differing += len(differs)
+        print(f"{path.stem}: {len(differs)} cells differ", *differs, sep="\n")
+    return 0 if options.write else min(differing, 1)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import pytest
 import xarray as xr
 
 import calibstat as cs
+from calibstat._screen import Screen
 from calibstat.inference.results import Result
 from displays.rendered import assert_readable
 
@@ -218,6 +219,12 @@ def test_it_has_a_page_for_notebooks_whose_text_is_escaped(result):
     assert "<table>" in page
     assert "<lambda>" not in page
     assert page.count("<tr>") == page.count("</tr>") >= 2
+
+
+def test_a_page_names_its_notes_and_sets_text_to_the_left():
+    page = Screen("An answer.", [["group", "n"], ["a & b", "10"]], ["few rows"]).html()
+    assert "<p>note: few rows</p>" in page
+    assert '<td style="text-align: left">a &amp; b</td><td>10</td>' in page
 
 
 def test_it_has_a_table_for_latex_whose_text_is_escaped(result):
