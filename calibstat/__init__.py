@@ -22,6 +22,7 @@ _MODULES = {
     "data.parameters": ["SmallCellsWarning"],
     "_compiled": ["accelerate"],
     "references": ["cite"],
+    "ledgers.ledger": ["Ledger"],
     "lenses.base": ["Lens", "Relabelling"],
     "lenses.relabel": ["Canonical", "ClassWise", "Partition", "TopK", "TopLabel"],
     "lenses.restrict": ["Given", "Region"],

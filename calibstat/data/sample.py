@@ -405,6 +405,9 @@ class Predictions:
         The lens through which the rows had already been seen when the user passed them, if any.
     counts : (n,) floats, optional
         How many rows of equal weight each row stands for, where rows were pooled; `weights` are then of all of them.
+    powers : (n, 3) floats, optional
+        Where these rows have different chances of the event, of which the row has the mean: the sums of the second,
+        third and fourth powers of their distances to it.
     """
 
     rows: Array
@@ -415,6 +418,7 @@ class Predictions:
     source: str = ""
     seen: str = ""
     counts: Floats | None = None
+    powers: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -575,5 +579,6 @@ class Predictions:
             rows=self.rows[rows],
             weights=None if self.weights is None else self.weights[rows],
             counts=None if self.counts is None else self.counts[rows],
+            powers=None if self.powers is None else self.powers[rows],
             variables={name: variable.take(rows) for name, variable in self.variables.items()},
         )

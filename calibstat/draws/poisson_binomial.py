@@ -18,6 +18,7 @@ from calibstat._dataclass import dataclass
 from calibstat._lazy import special
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import NUMBERS_IN_CACHE, ROWS_IN_CACHE, Array, Bools, Floats, Ints
+from calibstat.data.rounding import ROUNDING
 from calibstat.estimators.tally import TallyPlan, add_up
 
 # exp(-37) = 1e-16: what is left out of the window and of the frequencies.
@@ -80,8 +81,31 @@ def counts_of(plan: TallyPlan) -> CellCounts:
         chances = plan.predictions.event_chance
         same = plan.predictions.is_exact_law and plan.predictions.unweighted
         known = (plan.weight, plan.prediction[:, 0]) if same else None
-        plan.label_law = CellCounts(chances, plan.cells, known, plan.predictions.counts)
+        cells, several, powers = plan.cells, plan.predictions.counts, plan.predictions.powers
+        if several is not None and powers is not None:
+            chances, several = three_chances(chances, several, powers)
+            cells = Cells(cells.size, np.tile(cells.index, 3), cells.moves)
+        plan.label_law = CellCounts(chances, cells, known, several)
     return plan.label_law
+
+
+def three_chances(mean: Floats, rows: Floats, powers: Floats) -> tuple[Floats, Floats]:
+    """Return three chances, and how many rows have each of them (fractions too), for rows of different chances.
+
+    Of each (n,) the mean, the number and the sums of powers 2 to 4 (n, 3) of distances to the mean stay as they are,
+    which is what the law of their events needs: (3 n,) and (3 n,). With -a and b the distances of two chances beside
+    the mean, b - a is the third sum over the second, and a b + (b - a)^2 the fourth over it.
+    """
+    second, third, fourth = powers.T
+    spread = second > ROUNDING * rows
+    skew = np.divide(third, second, out=np.zeros(len(mean)), where=spread)
+    product = np.divide(fourth, second, out=np.ones(len(mean)), where=spread) - skew**2
+    reach = np.sqrt(skew**2 / 4 + product)
+    below, above = reach - skew / 2, reach + skew / 2
+    fits = spread & (mean >= below) & (mean + above <= 1)
+    few, many = (np.where(fits, second / (each * 2 * reach), 0.0) for each in (below, above))
+    chances = np.concatenate([np.where(fits, mean - below, mean), mean, np.where(fits, mean + above, mean)])
+    return chances, np.concatenate([few, rows - few - many, many])
 
 
 @final
@@ -96,7 +120,7 @@ class _InCells:
     @classmethod
     def of(cls, chances: Floats, cells: Cells, several: Floats | None) -> _InCells:
         """Write rows that stand for several out where they are not many."""
-        if several is None or several.sum() > _MANY_ROWS * _MANY_CELLS:
+        if several is None or several.sum() > _MANY_ROWS * _MANY_CELLS or (several != np.floor(several)).any():
             return cls(chances, cells, several)
         rows = np.repeat(np.arange(len(chances)), several.astype(np.intp))
         return cls(chances[rows], Cells(cells.size, cells.index[rows], cells.moves))
@@ -111,7 +135,7 @@ class _InCells:
     @property
     def counts(self) -> Ints:
         """(L,) the number of rows of each cell."""
-        return np.bincount(self.cells.index, self.several, self.cells.size).astype(np.intp, copy=False)
+        return np.rint(np.bincount(self.cells.index, self.several, self.cells.size)).astype(np.intp)
 
     def powers(self, mean: Floats) -> tuple[Floats, float]:
         """Add up powers 2 to 4 of distances to the mean of the cell, (L, 3); return the largest distance too."""
@@ -396,7 +420,7 @@ def _characteristic(points: PooledRows, angles: Floats, first: Ints) -> Array:
     # |exp(i * angle) - 1|^2
     chord = 4 * np.sin(angles / 2) ** 2
     z = (1j * np.sin(angles) - chord / 2)[:, None]
-    pooled = (points.count > 1).any(axis=0)
+    pooled = (points.count != 1).any(axis=0)
     value = np.prod(1 + points.centre[:, None, ~pooled] * z, axis=2)
     centre, count = points.centre[:, None, pooled], points.count[:, pooled, None]
     base = 1 + centre * z

@@ -1,0 +1,218 @@
+"""A ledger: how many rows there are in each fine step of the prediction, and how many of them had the event.
+
+Rows come from anywhere and are counted a part at a time; ledgers add up, in any order. What is kept of a step is enough
+for the mean prediction of any cells that are made of steps, and for the exact law of their events: the number of rows
+and events, and the sums of four powers of the distances of predictions to a fixed place in the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+
+from calibstat._text import counted, safe
+from calibstat.data.arrays import Floats
+from calibstat.data.checks import as_variable, locked, named_columns
+from calibstat.data.counted import CountedSample
+from calibstat.data.parameters import check_kind
+from calibstat.data.sample import Predictions, Sample
+from calibstat.ledgers.steps import STEPS, middle_of, step_of
+from calibstat.lenses.base import Lens
+from calibstat.lenses.relabel import CANONICAL, TopLabel
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KEYS: Final = ("lens", "step")
+COUNTS: Final = ("rows", "events")
+SUMS: Final = ("shift", "shift2", "shift3", "shift4", "along")
+
+
+@final
+class Ledger:
+    """Rows counted by lens, groups and fine step of the prediction; made by `Ledger.count`, and by adding ledgers.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One line for each lens, group and step that occurs: the columns of `by`; ``rows`` and ``events``; ``shift``,
+        ``shift2``, ``shift3``, ``shift4``, sums of powers of the distance of predictions to the middle of the step; and
+        ``along``, that of the distance in rows with the event.
+    by : tuple of str
+        The columns that groups are made of.
+    classes : dict of str to tuple
+        For each lens the two outcomes that it shows, the event last.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> north, south = cs.Sample([0, 1, 1], [0.2, 0.7, 0.7]), cs.Sample([1, 0], [0.7, 0.1])
+    >>> both = cs.Ledger.count(north) + cs.Ledger.count(south)
+    >>> both.table[["step", "rows", "events"]].values.tolist()
+    [[720, 1, 0], [1440, 1, 0], [5040, 3, 3]]
+    >>> round(cs.ECE(cs.EqualWidth(10))(both.sample()), 4)
+    0.24
+    """
+
+    def __init__(self, table: pd.DataFrame, by: Sequence[str], classes: Mapping[str, tuple[Any, Any]]) -> None:
+        self.table, self.by, self.classes = table, tuple(by), dict(classes)
+
+    @classmethod
+    def count(cls, sample: Sample, *, by: Sequence[str] = (), lenses: Sequence[Lens] | None = None) -> Ledger:
+        """Count the rows of a sample.
+
+        Parameters
+        ----------
+        sample : Sample
+            Without weights; `by` names variables of it.
+        by : sequence of str
+            The variables by which rows are kept apart, of few different values each.
+        lenses : sequence of Lens, optional
+            Through each of them two outcomes are seen. By default none for two classes, and `TopLabel` for more.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If rows have weights, a variable is not there, or more than two outcomes are seen.
+
+        Examples
+        --------
+        >>> import calibstat as cs
+        >>> sample = cs.Sample([0, 1, 1], [0.2, 0.7, 0.7], variables={"site": ["north", "south", "south"]})
+        >>> ledger = cs.Ledger.count(sample, by=["site"])
+        >>> ledger
+        Ledger(n=3, by=('site',), lenses=('Canonical()',), 2 steps)
+        >>> (ledger + ledger).sample(where={"site": "south"})
+        Sample(n=4, classes=(0, 1), variables=('site',), counted for 1 prediction)
+        """
+        check_kind("sample", sample, Sample, "Sample(y_true, y_prob)")
+        if sample.known.weights is not None:
+            raise ValueError("the sample has weights, but a ledger counts rows: leave them out")
+        chosen = _default(sample) if lenses is None else list(lenses)
+        parts, classes = [], {}
+        for lens in chosen:
+            check_kind("lenses", lens, Lens, "TopLabel()")
+            seen = lens(sample)
+            classes[repr(lens)] = _two_outcomes(lens, seen.known)
+            parts.append(_counted(repr(lens), seen, by))
+        return cls(_added_up(parts, by), by, classes)
+
+    def __add__(self, other: Ledger) -> Ledger:
+        if not isinstance(other, Ledger):
+            return NotImplemented
+        for name in ("by", "classes"):
+            if getattr(self, name) != getattr(other, name):
+                raise ValueError(
+                    f"one ledger has {name}={getattr(self, name)!r} and the other {getattr(other, name)!r}: only "
+                    "ledgers of the same columns, lenses and outcomes add up"
+                )
+        return Ledger(_added_up([self.table, other.table], self.by), self.by, self.classes)
+
+    def sample(self, lens: Lens | None = None, *, where: Mapping[str, Any] | None = None) -> Sample:
+        """Return the counted rows as seen through a lens, as a sample whose predictions are the means of steps.
+
+        Parameters
+        ----------
+        lens : Lens, optional
+            One of those through which rows were counted; needed where there are several.
+        where : mapping, optional
+            For columns of `by` a value, or a list of values, that rows have.
+        """
+        name = self._named(lens)
+        table = self.table[self.table["lens"] == name]
+        for column, wanted in (where or {}).items():
+            if column not in self.by:
+                raise ValueError(f"the ledger does not keep {column!r} apart; its columns are {self.by!r}")
+            table = table[table[column].isin(wanted if isinstance(wanted, (list, tuple, set)) else [wanted])]
+        if table.empty:
+            raise ValueError(f"the ledger has no rows with {dict(where or {})!r}; pass values that occur")
+        rows, events = (table[each].to_numpy(np.int64) for each in COUNTS)
+        mean, powers = _moments(table, rows.astype(float))
+        known = {key: as_variable(column) for key, column in named_columns(table[list(self.by)]).items()}
+        source = f"counted in steps of 1/{STEPS} of the prediction"
+        seen = "" if name == repr(CANONICAL) else name
+        each = Predictions(
+            locked(mean), self.classes[name], None, known, source=source, seen=seen, powers=locked(powers)
+        )
+        return CountedSample(each, locked(np.column_stack([rows - events, events])))
+
+    def _named(self, lens: Lens | None) -> str:
+        """Return the name of a lens that the ledger has."""
+        if lens is None and len(self.classes) == 1:
+            return next(iter(self.classes))
+        if lens is None or repr(lens) not in self.classes:
+            found = "no lens is named" if lens is None else f"{lens!r} is not among them"
+            raise ValueError(f"rows were counted through {', '.join(self.classes)}, but {found}: pass one of these")
+        return repr(lens)
+
+    def __len__(self) -> int:
+        first = next(iter(self.classes))
+        return int(self.table.loc[self.table["lens"] == first, "rows"].sum())
+
+    def __repr__(self) -> str:
+        by = f"by={self.by!r}, " if self.by else ""
+        steps = counted(len(self.table), "step")
+        return safe(f"Ledger(n={len(self)}, {by}lenses={tuple(self.classes)!r}, {steps})")
+
+
+def _default(sample: Sample) -> list[Lens]:
+    return [CANONICAL] if sample.known.n_classes == 2 else [TopLabel()]
+
+
+def _two_outcomes(lens: Lens, seen: Predictions) -> tuple[Any, Any]:
+    if seen.n_classes != 2:
+        raise ValueError(
+            f"through {lens!r} there are {seen.n_classes} outcomes, but a ledger counts the rows of one event: look "
+            "through TopLabel(), ClassWise(label), or a Partition of two groups"
+        )
+    return seen.classes[0], seen.classes[1]
+
+
+def _counted(lens: str, sample: Sample, by: Sequence[str]) -> pd.DataFrame:
+    """Count and add up the rows of a sample of two outcomes."""
+    import pandas as pd
+
+    predictions = sample.predictions
+    event, happened = predictions.event, sample.outcomes.astype(float)
+    step = step_of(event)
+    distance = event - middle_of(step)
+    columns = {name: _values(predictions, name) for name in by} | {"step": step, "rows": np.ones(len(step), np.int64)}
+    sums = {
+        "events": sample.outcomes.astype(np.int64),
+        **{f"shift{k or ''}": distance ** max(k, 1) for k in (0, 2, 3, 4)},
+    }
+    table = pd.DataFrame({"lens": lens} | columns | sums | {"along": distance * happened})
+    return _added_up([table], by)
+
+
+def _values(predictions: Predictions, name: str) -> Any:
+    """Return a variable as its names, or numbers."""
+    if name not in predictions.variables:
+        raise ValueError(f"the sample has no variable {name!r}; it has {tuple(predictions.variables)!r}")
+    if name in (*KEYS, *COUNTS, *SUMS):
+        raise ValueError(f"a variable has the name {name!r}, which a ledger uses itself: rename it")
+    variable = predictions.variables[name]
+    return np.asarray(variable.levels)[variable.values.astype(np.intp)] if variable.categorical else variable.values
+
+
+def _added_up(tables: Sequence[pd.DataFrame], by: Sequence[str]) -> pd.DataFrame:
+    """Add up the lines that have the same lens, groups and step, and put them in order."""
+    import pandas as pd
+
+    every = pd.concat(tables)
+    return every.groupby(["lens", *by, "step"], sort=True, observed=True)[[*COUNTS, *SUMS]].sum().reset_index()
+
+
+def _moments(table: pd.DataFrame, rows: Floats) -> tuple[Floats, Floats]:
+    """Return the mean prediction of each line (m,), and sums of powers 2 to 4 of distances to it (m, 3)."""
+    first, second, third, fourth = (table[name].to_numpy(float) for name in SUMS[:4])
+    gap = first / rows
+    mean = np.clip(middle_of(table["step"].to_numpy()) + gap, 0.0, 1.0)
+    central = [
+        second - gap * first,
+        third - 3 * gap * second + 2 * gap**2 * first,
+        fourth - 4 * gap * third + 6 * gap**2 * second - 3 * gap**3 * first,
+    ]
+    return mean, np.stack(central, axis=1)

@@ -1,0 +1,155 @@
+"""A ledger: fine steps of predictions give the numbers of the rows themselves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat.data import counted
+from calibstat.ledgers.steps import HALVINGS, STEPS, middle_of, step_of
+
+ALIGNED = [cs.ECE(cs.EqualWidth(15)), cs.ECE(cs.EqualWidth(10)), cs.MaximumMiscalibration(cs.EqualWidth(20))]
+NEAR_ALIGNED = [cs.BrierScore(), cs.Kuiper(), cs.ECE(cs.EqualMass(15)), cs.SmoothECE()]
+
+
+def rows(n=20_000, a=2.0, b=3.0, seed=1):
+    """Calibrated predictions with a site."""
+    rng = np.random.default_rng(seed)
+    p = rng.beta(a, b, n)
+    return cs.Sample(rng.random(n) < p, p, variables={"site": rng.choice(["north", "south"], n)})
+
+
+@pytest.fixture(autouse=True)
+def _as_counts(monkeypatch):
+    """However few rows are counted, those who can read counts do."""
+    monkeypatch.setattr(counted, "MANY", 0)
+
+
+def test_steps_are_in_the_order_of_predictions_and_hold_their_middle():
+    ends = np.concatenate([np.logspace(-20, -1, 500), 1 - np.logspace(-15, -1, 500), [0, 1]])
+    p = np.sort(np.concatenate([np.random.default_rng(0).random(20_000), ends]))
+    step = step_of(p)
+    assert (np.diff(step) >= 0).all()
+    assert (step[0], step[-1]) == (-HALVINGS - 1, 2 * STEPS + HALVINGS + 1)
+    assert (step_of(middle_of(step)) == step).all()
+    assert np.abs(p - middle_of(step)).max() <= 0.5 / STEPS + 1e-12
+
+
+@pytest.mark.parametrize("n_bins", [10, 12, 15, 16, 18, 20, 24, 25, 30, 40, 45, 50, 100])
+def test_a_border_of_cells_is_a_step_of_its_own(n_bins):
+    borders = np.linspace(0, 1, n_bins + 1)[1:-1]
+    expected = 2 * STEPS // n_bins * np.arange(1, n_bins)
+    for near in (borders, np.nextafter(borders, 0), np.nextafter(borders, 1), borders.round(13)):
+        np.testing.assert_array_equal(step_of(near), expected)
+
+
+@pytest.mark.parametrize(("a", "b"), [(2, 3), (0.3, 30), (0.5, 0.5)])
+@pytest.mark.parametrize("estimator", ALIGNED, ids=repr)
+def test_tests_in_cells_of_whole_steps_are_those_of_the_rows(estimator, a, b):
+    sample = rows(a=a, b=b)
+    found = cs.calibration_test(cs.Ledger.count(sample).sample(), estimator)
+    expected = cs.calibration_test(sample, estimator)
+    assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
+    assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-9)
+    assert float(found.null_distribution.mean) == pytest.approx(float(expected.null_distribution.mean), rel=1e-9)
+
+
+def test_the_law_of_rows_needs_the_powers_of_steps():
+    """The negative control."""
+    sample = rows()
+    kept = cs.Ledger.count(sample).sample()
+    without = counted.CountedSample(replace(kept.each, powers=None), kept.counts)
+    expected = cs.calibration_test(sample, ALIGNED[0]).pvalue
+    assert cs.calibration_test(without, ALIGNED[0]).pvalue != pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("estimator", NEAR_ALIGNED, ids=repr)
+def test_other_statistics_are_those_of_steps(estimator):
+    sample = rows()
+    found = cs.calibration_test(cs.Ledger.count(sample).sample(), estimator, rng=0)
+    expected = cs.calibration_test(sample, estimator, rng=0)
+    assert found.statistic == pytest.approx(expected.statistic, rel=0.02)
+    assert found.pvalue == pytest.approx(expected.pvalue, abs=0.1)
+
+
+def test_rounded_predictions_are_kept_as_they_are():
+    sample = rows(n=3000)
+    rounded = cs.Sample(sample.y_true, sample.y_prob[:, 1].round(2))
+    kept = cs.Ledger.count(rounded).sample()
+    np.testing.assert_array_equal(np.unique(kept.each.event), np.unique(rounded.y_prob[:, 1]))
+    assert not kept.each.powers.any()
+    estimator = cs.ECE(cs.EqualMass(15))
+    expected = cs.calibration_test(rounded, estimator).pvalue
+    assert cs.calibration_test(kept, estimator).pvalue == pytest.approx(expected, rel=1e-9)
+
+
+def test_ledgers_add_up_in_any_order():
+    parts = [cs.Ledger.count(rows(seed=seed), by=["site"]) for seed in range(3)]
+    whole = cs.Ledger.count(together([rows(seed=seed) for seed in range(3)]), by=["site"])
+    for added in ((parts[0] + parts[1]) + parts[2], parts[2] + (parts[1] + parts[0])):
+        assert len(added) == 60_000
+        for column in whole.table:
+            if whole.table[column].dtype.kind == "f":
+                np.testing.assert_allclose(added.table[column], whole.table[column], rtol=1e-9, atol=1e-12)
+            else:
+                assert (added.table[column] == whole.table[column]).all()
+
+
+def together(samples):
+    return cs.Sample(
+        np.concatenate([each.y_true for each in samples]),
+        np.concatenate([each.y_prob[:, 1] for each in samples]),
+        variables={"site": np.concatenate([names(each) for each in samples])},
+    )
+
+
+def names(sample):
+    site = sample.predictions.variables["site"]
+    return np.asarray(site.levels)[site.values.astype(int)]
+
+
+def test_groups_and_lenses_are_asked_for():
+    sample = rows(2000)
+    ledger = cs.Ledger.count(sample, by=["site"], lenses=[cs.Canonical(), cs.TopLabel()])
+    south = ledger.sample(cs.Canonical(), where={"site": "south"})
+    assert len(south) == (names(sample) == "south").sum()
+    assert len(ledger.sample(cs.TopLabel())) == len(ledger) == 2000
+    assert ledger.sample(cs.TopLabel()).labels == ("other", "top")
+    audit = cs.subgroup_audit(ledger.sample(cs.Canonical()), "site", rng=0)
+    assert audit.n == 2000
+    with pytest.raises(ValueError, match=r"counted through Canonical.., TopLabel.., but no lens is named"):
+        ledger.sample()
+    with pytest.raises(ValueError, match=r"ClassWise\(label=True\) is not among them"):
+        ledger.sample(cs.ClassWise(True))
+    with pytest.raises(ValueError, match="does not keep 'age' apart; its columns are"):
+        ledger.sample(cs.Canonical(), where={"age": 3})
+    with pytest.raises(ValueError, match="the ledger has no rows with"):
+        ledger.sample(cs.Canonical(), where={"site": "east"})
+
+
+def test_more_than_two_outcomes_are_counted_by_lens():
+    rng = np.random.default_rng(0)
+    prob = rng.dirichlet([1, 1, 1], 500)
+    sample = cs.Sample(rng.integers(0, 3, 500), prob)
+    assert list(cs.Ledger.count(sample).classes) == ["TopLabel()"]
+    with pytest.raises(ValueError, match=r"through Canonical\(\) there are 3 outcomes, .*TopLabel\(\), ClassWise"):
+        cs.Ledger.count(sample, lenses=[cs.Canonical()])
+
+
+def test_what_cannot_be_counted_is_refused():
+    weighted = cs.Sample([0, 1, 1], [0.2, 0.5, 0.6], sample_weight=[1, 2, 3.5])
+    with pytest.raises(ValueError, match="the sample has weights, but a ledger counts rows"):
+        cs.Ledger.count(weighted)
+    with pytest.raises(ValueError, match="the sample has no variable 'age'; it has"):
+        cs.Ledger.count(rows(50), by=["age"])
+    with pytest.raises(TypeError, match="Sample"):
+        cs.Ledger.count([0, 1])
+    named = cs.Sample([0, 1], [0.2, 0.5], variables={"rows": [1, 2]})
+    with pytest.raises(ValueError, match="the name 'rows', which a ledger uses itself"):
+        cs.Ledger.count(named, by=["rows"])
+    first, second = cs.Ledger.count(rows(50)), cs.Ledger.count(rows(50), by=["site"])
+    with pytest.raises(ValueError, match=r"one ledger has by=\(\) and the other \('site',\)"):
+        first + second
