@@ -197,7 +197,7 @@ class Networks(Study):
                 each: PredictionsFile(self.predictions, self.label, tuple(each.split(","))) for each in self.models
             }
         return {
-            f"network {place}": Repeats(Network(name, world, groups, n_resamples))
+            f"network {place:02}": Repeats(Network(name, world, groups, n_resamples))
             for place, (name, world) in enumerate(networks.items(), 1)
         }
 

@@ -330,7 +330,7 @@ def _of_n(found: Datasets) -> dict[str, tuple[xr.DataArray, xr.DataArray]]:
 
 
 def _intervals(found: Datasets) -> dict[str, xr.Dataset]:
-    return {name.removeprefix("intervals "): each for name, each in found.items() if name.startswith("intervals ")}
+    return {name: found[f"intervals {name}"] for name in MODELS}
 
 
 def _gain(mse: xr.DataArray) -> xr.DataArray:
