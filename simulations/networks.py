@@ -263,7 +263,6 @@ def _draw(part: Any, each: xr.Dataset) -> None:
     """Draw one network, with one legend for all its diagrams."""
     kinds = _kinds(each)
     below = [[*(_place(kind) for kind in kinds), "errors"]] if kinds else []
-    part.set_facecolor("white")
     part.suptitle(each["name"].item(), weight="bold")
     axes = part.subplot_mosaic([[*ONE, "errors"], *below])
     for name in ONE:

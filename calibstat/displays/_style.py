@@ -322,6 +322,8 @@ def legend_of_figure(figure: Figure, handles: Sequence[Artist], labels: Sequence
 def suit_background(part: Axes | Figure) -> None:
     """Give words, lines and strips colours that are seen where a style has made the page dark."""
     figure: Any = part.figure
+    if isinstance(figure, SubFigure) and not to_rgba(figure.get_facecolor())[3]:
+        figure = figure.figure  # a part of a figure without a colour of its own shows the page
     if sum(to_rgb(figure.get_facecolor())) > 1.5:
         return
     for artist in part.findobj():

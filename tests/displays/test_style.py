@@ -127,6 +127,12 @@ def test_words_and_points_are_seen_on_a_dark_page(models, sample):
     assert on_white.ax_.texts[-1].get_color() == INK
 
 
+def test_words_in_a_part_of_a_white_figure_are_dark(sample):
+    part = plt.figure().subfigures(1, 2)[0]
+    display = cs.ReliabilityDisplay.from_sample(sample, cs.EqualMass(5), ax=part.subplots())
+    assert display.line_.get_color() == INK
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("style", ["seaborn-v0_8-poster", "dark_background", "ggplot"])
 def test_large_letters_of_a_style_keep_the_legend_below_the_labels(models, curve, sample, style):
