@@ -136,6 +136,7 @@ _MODULES = {
     "displays.trajectory": ["TrajectoryDisplay", "trajectory"],
     "displays.validity_curve": ["ValidityCurveDisplay"],
     "displays.variable": ["VariableDisplay"],
+    "reports.report": ["Report", "report"],
     "sweeps.summary": ["summarise"],
     "sweeps.sweep": ["Sweep"],
 }

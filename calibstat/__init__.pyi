@@ -198,6 +198,7 @@ from calibstat.interpretability.properties import Property as Property
 from calibstat.interpretability.properties import properties as properties
 from calibstat.interpretability.simplification import SimplificationPath as SimplificationPath
 from calibstat.interpretability.simplification import simplify as simplify
+from calibstat.ledgers.ledger import Ledger as Ledger
 from calibstat.lenses.base import Lens as Lens
 from calibstat.lenses.base import Relabelling as Relabelling
 from calibstat.lenses.relabel import Canonical as Canonical
@@ -230,6 +231,8 @@ from calibstat.planning.planning import required_n as required_n
 from calibstat.planning.precision import PrecisionPlan as PrecisionPlan
 from calibstat.planning.precision import precision_n as precision_n
 from calibstat.references import cite as cite
+from calibstat.reports.report import Report as Report
+from calibstat.reports.report import report as report
 from calibstat.sweeps.summary import summarise as summarise
 from calibstat.sweeps.sweep import Sweep as Sweep
 

@@ -43,6 +43,17 @@ def written_whole(path: str | Path) -> Iterator[Path]:
         place.unlink(missing_ok=True)
 
 
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a place where no file can be written, before the work that is to be written begins."""
+    place = Path(path)
+    if place.is_dir() or not place.parent.is_dir():
+        found = "is a folder" if place.is_dir() else f"lies in {str(place.parent)!r}, which is no folder"
+        raise ValueError(f"{str(path)!r} {found}; name a file in a folder that is there")
+    written = [place, place.parent] if place.is_file() else [place if place.exists() else place.parent]
+    if not all(os.access(each, os.W_OK) for each in written):
+        raise ValueError(f"{str(path)!r} may not be written; name a file in a folder of yours")
+
+
 def _new_beside(target: Path, mode: int | None) -> Path:
     """Make an empty file in the folder of `target`, under a name that nobody else has, or ever had.
 

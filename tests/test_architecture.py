@@ -61,7 +61,7 @@ LAYERS = {
     "calibrators": BELOW | {"data", "binnings"},
     "displays": JUDGED | {"planning", "interpretability"},
     "ledgers": {"_dataclass", "_text", "data", "lenses"},
-    "reports": JUDGED,
+    "reports": WORLDS | {"references", "displays", "comparisons", "planning", "auditing"},
     "sweeps": WORLDS,
     "references": {"_dataclass", "inference"},
     "comparisons": WORLDS,

@@ -28,6 +28,7 @@ COMMANDS = {
     "leaves": "tabulate what happens in the leaves of a shallow tree",
     "desiderata": "calibration, accuracy, order and cells of a predictor that people read",
     "monitor": "watch a model while it runs",
+    "report": "write all that is found about a model on one page",
     "plan": "how many labels a test needs",
     "calibrate": "fit a calibrator and apply it",
     "compare-calibrators": "fit several calibrators and compare them on other rows",

@@ -6,7 +6,6 @@ import argparse
 import ast
 import csv
 import inspect
-import os
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import calibstat as cs
+from calibstat._files import check_writable
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL
 
 LENS_HELP = """\
@@ -86,12 +86,10 @@ def picture_file(text: str) -> str:
     path = Path(text)
     if path.suffix.lower() not in PICTURES:
         raise argparse.ArgumentTypeError(f"{text!r} does not end in {', '.join(PICTURES[:-1])} or {PICTURES[-1]}")
-    if path.is_dir() or not path.parent.is_dir():
-        found = "is a folder" if path.is_dir() else f"lies in {str(path.parent)!r}, which is no folder"
-        raise argparse.ArgumentTypeError(f"{text!r} {found}; name a file in a folder that is there")
-    written = [path, path.parent] if path.is_file() else [path if path.exists() else path.parent]
-    if not all(os.access(each, os.W_OK) for each in written):
-        raise argparse.ArgumentTypeError(f"{text!r} may not be written; name a file in a folder of yours")
+    try:
+        check_writable(path)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
     return text
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from types import EllipsisType
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -65,6 +65,8 @@ class Sample:
         The label-blind part.
     outcomes : (n,) ints
         The column of the label that occurred, row by row.
+    origin : dict or None
+        Of a sample that `read` gave: what `read` was asked for, by which it can be read again.
 
     Raises
     ------
@@ -85,6 +87,7 @@ class Sample:
 
     predictions: Predictions
     outcomes: Ints
+    origin: ClassVar[Mapping[str, Any] | None] = None
 
     def __init__(
         self,
@@ -204,9 +207,12 @@ class Sample:
         """
         from calibstat.data.files import file_arguments  # readers of text and archives, which arrays do not need
 
-        happened = {"y_true": y_true, "counts": counts, "events": events, "trials": trials}
-        taken = file_arguments(path, **happened, y_prob=y_prob, variables=variables, sample_weight=sample_weight)
-        return cls._examined(**taken, labels=labels, nan_policy=nan_policy, prevalence=prevalence)
+        columns = {"y_true": y_true, "y_prob": y_prob, "variables": variables, "sample_weight": sample_weight}
+        columns |= {"counts": counts, "events": events, "trials": trials}
+        how = {"labels": labels, "nan_policy": nan_policy, "prevalence": prevalence}
+        sample = cls._examined(**file_arguments(path, **columns), **how)
+        keep(sample, origin={"path": str(path), **columns, **how})
+        return sample
 
     @classmethod
     def from_estimator(

@@ -1,0 +1,478 @@
+"""The content of a report: it follows its schema, can be made again, and says what is found, whatever is reported."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.resources import files
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat import generators as gen
+from calibstat.cli.main import main
+from calibstat.reports import _findings, _words
+
+SCHEMA = json.loads((files("calibstat.reports") / "report.schema.json").read_text())
+EVIL, TERMINAL = "<script>alert(1)</script>", "\x1b[2Jgroup"
+PLATT = {"platt": cs.calibrators.Platt()}
+
+
+def two(n: int = 1500, slope: float = 0.5, rng: int = 0, **more: Any) -> cs.Sample:
+    """Two classes, too sure where the slope is below one."""
+    drawn = gen.BetaPredictions(1, 1, gen.Slope(slope)).sample(n, rng=rng)
+    return cs.Sample(drawn.outcomes, drawn.y_prob[:, 1], **more)
+
+
+def several(n_classes: int, n: int = 1200, temperature: float = 0.5, **more: Any) -> cs.Sample:
+    """More classes, too sure where the temperature is below one."""
+    rng = np.random.default_rng(0)
+    said = rng.dirichlet(np.full(n_classes, 0.7), n)
+    chances = said**temperature / (said**temperature).sum(axis=1, keepdims=True)
+    return cs.Sample((chances.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1), said, **more)
+
+
+def rare(n: int = 20_000) -> cs.Sample:
+    rng = np.random.default_rng(1)
+    p = rng.beta(0.3, 90, n)
+    return cs.Sample(rng.random(n) < 1.6 * p, p)
+
+
+def grouped(n: int = 1500) -> cs.Sample:
+    """The event is rarer than predicted for the women only."""
+    rng = np.random.default_rng(3)
+    p, sex = rng.random(n), rng.choice(["f", "m"], n)
+    return cs.Sample(rng.random(n) < np.where(sex == "f", p**2, p), p, variables={"sex": sex, "age": rng.random(n)})
+
+
+def hostile() -> cs.Sample:
+    names, drawn = [EVIL, "b"], two(400)
+    codes = np.random.default_rng(0).choice([EVIL, "plain"], 400)
+    return cs.Sample(
+        np.array(names)[drawn.outcomes], drawn.y_prob, labels=names, variables={TERMINAL: codes, f"a {EVIL}": codes}
+    )
+
+
+def three_models() -> dict[str, cs.Sample]:
+    raw = two()
+    p = raw.y_prob[:, 1]
+    return {"raw": raw, EVIL: cs.Sample(raw.outcomes, p**3), "half": cs.Sample(raw.outcomes, 0.5 * p + 0.25)}
+
+
+MADE = {
+    "two": lambda: cs.report(two(), calibrators=PLATT),
+    "sixty": lambda: cs.report(two(60)),
+    "twenty": lambda: cs.report(cs.Sample([0, 1] * 10, [0.2, 0.7] * 10)),
+    "three": lambda: cs.report(several(3), calibrators={}),
+    "four": lambda: cs.report(several(4), calibrators={}),
+    "ten": lambda: cs.report(several(10, 3000), calibrators={}),
+    "rare": lambda: cs.report(rare(), margin=0.002, calibrators=PLATT),
+    "groups": lambda: cs.report(grouped(), by="sex", calibrators=PLATT, margin=0.3),
+    "models": lambda: cs.report(three_models(), calibrators={}),
+    "canonical": lambda: cs.report(several(4), lens=cs.Canonical(), calibrators={}),
+    "confidence": lambda: cs.report(cs.Sample.from_confidence(np.arange(300) % 3 > 0, np.linspace(0.4, 0.99, 300))),
+    "weights": lambda: cs.report(two(sample_weight=np.random.default_rng(0).random(1500)), calibrators={}),
+    "hostile": lambda: cs.report(hostile(), by=[TERMINAL, f"a {EVIL}"], calibrators={}),
+}
+made: dict[str, cs.Report] = {}
+
+
+def of(name: str) -> cs.Report:
+    """Make each report once."""
+    if name not in made:
+        made[name] = MADE[name]()
+    return made[name]
+
+
+def blocks(name: str, kind: str) -> list[dict[str, Any]]:
+    return [each for part in of(name).document["sections"] for each in part["blocks"] if each["kind"] == kind]
+
+
+def words_of(name: str) -> str:
+    """All sentences of a report."""
+    document = of(name).document
+    told = [document["answer"]["headline"], *document["answer"]["sentences"]]
+    return " ".join(told + [s for each in blocks(name, "text") for s in [each.get("strong", ""), *each["sentences"]]])
+
+
+def table(name: str, first: str) -> dict[str, dict[str, dict[str, Any]]]:
+    """The table whose first column has this name: cells by the first one and the column."""
+    found = next(each for each in blocks(name, "table") if each["columns"][0]["name"] == first)
+    names = [each["name"].split(",")[0] for each in found["columns"]]
+    return {row[0]["text"]: dict(zip(names, row, strict=True)) for row in found["rows"]}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_every_report_follows_the_schema(name):
+    jsonschema.Draft202012Validator(SCHEMA).validate(of(name).document)
+
+
+def test_the_schema_is_valid_and_refuses_what_is_no_report():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    check = jsonschema.Draft202012Validator(SCHEMA)
+    document = of("sixty").document
+    assert not check.is_valid(document | {"more": 1})
+    assert not check.is_valid(document | {"schema": "calibstat-report/2"})
+    assert not check.is_valid(document | {"sections": [{"id": "x", "label": "", "heading": "", "blocks": []}]})
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_every_row_has_a_cell_for_every_column_and_every_lens_is_offered(name):
+    document = of(name).document
+    for each in blocks(name, "table"):
+        assert {len(row) for row in each["rows"]} == {len(each["columns"])}
+    asked = {block["lens"] for part in document["sections"] for block in part["blocks"] if "lens" in block}
+    assert asked <= set(document["lenses"])
+    assert len({part["id"] for part in document["sections"]}) == len(document["sections"])
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_the_page_made_from_json_alone_is_the_same(name):
+    assert cs.Report.from_json(of(name).to_json()).to_html() == of(name).to_html()
+
+
+@pytest.mark.parametrize("name", ["sixty", "groups"])
+def test_the_same_seed_gives_the_same_report(name):
+    assert MADE[name]().document == of(name).document
+
+
+def test_another_seed_gives_other_draws_and_a_seed_is_always_named():
+    drawn = cs.report(two(), calibrators=PLATT, rng=1)
+    assert drawn.document != of("two").document
+    named = cs.report(two(60), calibrators={}, rng=np.random.default_rng(5)).document
+    again = cs.report(two(60), calibrators={}, rng=named["made"]["seed"]).document
+    assert again == named
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_no_null_is_accepted(name):
+    told = words_of(name)
+    for never in ("is calibrated.", "are calibrated.", "no error", "is well calibrated", "proves"):
+        assert never not in told.replace("no evidence that the model is calibrated.", "")
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_nothing_in_the_answer_is_python(name):
+    document = of(name).document
+    shown = json.dumps([document["title"], document["answer"]])
+    for python in ("()", "ECE(", "EqualMass", "None", "nan", "Lens", "e-0"):
+        assert python not in shown
+
+
+# What is said.
+
+
+def test_a_model_that_is_too_sure_is_said_to_be_with_what_it_claims_and_what_happens():
+    answer = of("two").answer
+    assert "is too sure" in answer["headline"]
+    assert answer["headline"].endswith(" happens.")
+    assert "where noise alone would show" in answer["sentences"][0]
+    assert [tile["name"] for tile in answer["tiles"][:3]] == ["Happened / predicted", "Slope", "Average error (ECE)"]
+    assert float(answer["tiles"][1]["value"]) == pytest.approx(0.5, abs=0.1)
+
+
+def test_where_nothing_is_found_the_report_says_what_cannot_be_excluded():
+    answer = cs.report(two(slope=1.0, rng=2), calibrators={}).answer
+    assert answer["headline"].startswith("There is no evidence that the model is off")
+    assert "That is no proof of calibration: an average error of up to " in " ".join(answer["sentences"])
+
+
+def test_numbers_are_those_of_the_functions():
+    sample = two()
+    direct = cs.estimate(sample, cs.ECE(), rng=0)
+    row = table("two", "Number")["Average error"]
+    assert row["Value"]["value"] == direct.estimate
+    assert row["If calibrated"]["value"] == direct.null_mean
+    assert table("two", "Seen")["P(1)"]["p"]["value"] == cs.calibration_test(sample, rng=0).pvalue
+
+
+def test_groups_are_those_of_the_audit_and_intervals_have_a_sign():
+    found = cs.subgroup_audit(grouped(), "sex", rng=0)
+    rows = table("groups", "Group")
+    assert {name: rows[name]["Adjusted p"]["value"] for name in rows} == {
+        each.name: each.pvalue_adjusted for each in found.groups
+    }
+    cell = rows["sex f"]["Happened minus predicted"]
+    assert cell["value"] == pytest.approx(found["sex f"].mean_outcome - found["sex f"].mean_prediction)
+    assert cell["low"] < cell["value"] < cell["high"] < 0
+    assert cell["beyond"]
+    assert not rows["sex m"]["Happened minus predicted"]["beyond"]
+    tile = of("groups").answer["tiles"][-1]
+    assert (tile["name"], tile["value"]) == ("Worst group", "sex f")
+
+
+def test_a_group_interval_is_the_value_plus_and_minus_the_width_of_its_size():
+    assert _findings.with_sign(-0.5, 0.5, (0.25, 0.75)) == (-0.75, -0.25)
+    assert _findings.with_sign(0.25, 0.25, (0.0, 0.75)) == (-0.25, 0.75)
+    assert _findings.with_sign(0.1, None, None) is None
+
+
+def test_a_margin_is_shown_or_not_shown():
+    assert "shown to be below 30 percentage points" in " ".join(of("groups").answer["sentences"])
+    assert "It is not shown to be below 2 in 1000" in " ".join(of("rare").answer["sentences"])
+
+
+def test_rare_events_are_counted_in_a_thousand():
+    assert " in 1000, and " in of("rare").answer["headline"]
+    assert "percentage" not in " ".join(of("rare").answer["sentences"])
+
+
+def test_more_classes_have_the_top_label_first_and_then_each_class():
+    document = of("four").document
+    assert document["lenses"] == ["Top label", *(f"Class {k}" for k in range(4)), "All probabilities together"]
+    assert document["answer"]["headline"].startswith("The model is too sure: it claims to be right in ")
+    assert set(table("four", "Class")) == {"0", "1", "2", "3"}
+    pictures = [each["lens"] for each in blocks("four", "picture")]
+    assert pictures == document["lenses"][:-1]
+
+
+def test_p_values_of_all_lenses_are_adjusted_by_holm():
+    rows = table("four", "Seen")
+    direct = [cs.calibration_test(several(4), lens=lens, rng=0).pvalue for lens in (cs.TopLabel(), cs.Canonical())]
+    assert direct == [0.001, 0.001]
+    assert {rows[name]["Adjusted p"]["value"] for name in rows} == {0.006}
+
+
+def test_four_classes_have_a_simplex_and_three_a_picture_of_it():
+    (simplex,) = blocks("four", "simplex")
+    assert simplex["classes"] == ["0", "1", "2", "3"]
+    assert all(sum(arrow["predicted"]) == pytest.approx(1, abs=1e-4) for arrow in simplex["arrows"])
+    assert sum(arrow["rows"] for arrow in simplex["arrows"]) == pytest.approx(1200, abs=len(simplex["arrows"]))
+    assert "Simplex of three classes" in blocks("three", "picture")[-1]["alt"]
+
+
+def test_models_are_compared_and_the_report_is_about_the_first():
+    assert of("models").answer["headline"].startswith("Model raw ")
+    assert set(table("models", "Model")) == {"raw", EVIL, "half"}
+    assert len(table("models", "Models")) == 3
+    assert "All other sections are about raw" in words_of("models")
+
+
+def test_a_calibrator_is_recommended_only_where_it_is_better():
+    assert "Recalibrate by platt." in words_of("two")
+    fine = cs.report(two(slope=1.0, rng=2), calibrators=PLATT).document["sections"]
+    told = next(part for part in fine if part["id"] == "do")["blocks"][0]
+    assert told["strong"] == "Recalibrating does not pay yet."
+    assert "Calibrators were not compared" in words_of("four")
+
+
+def test_what_could_have_been_missed_is_said():
+    assert "rows would have shown it with a chance of 80 %" in words_of("two")
+
+
+# Pictures and hostile names.
+
+
+@pytest.mark.parametrize("name", ["two", "three", "models", "hostile"])
+def test_pictures_refer_to_nothing_and_ids_are_unique(name):
+    pictures = [each["svg"] for each in blocks(name, "picture")]
+    for svg in pictures:
+        for never in ("<style", "<script", "<text", "<!--", "http://www.w3.org/1999", "://", "metadata"):
+            assert never not in svg.replace('xmlns="http://www.w3.org/2000/svg"', "")
+    ids = [part.split('"')[0] for svg in pictures for part in svg.split(' id="')[1:]]
+    assert len(ids) == len(set(ids)) > 0
+
+
+def test_names_from_data_are_no_markup_and_no_command_for_the_terminal():
+    document, page = of("hostile").to_json(), of("hostile").to_html()
+    assert EVIL in document  # as plain text
+    assert EVIL not in page
+    assert "&lt;script&gt;" in page
+    assert "\x1b" not in page + document + str(of("hostile"))
+    assert EVIL not in of("hostile")._repr_html_()
+    assert EVIL not in of("models").to_html()
+
+
+# Large samples.
+
+
+def test_what_takes_long_is_done_on_rows_drawn_at_random(monkeypatch):
+    monkeypatch.setattr(_findings, "MOST_ROWS", 600)
+    found = cs.report(several(3, 1500), rng=0).document
+    told = json.dumps(found)
+    assert "All probabilities together were looked at in 600 rows, drawn at random." in told
+    assert "fitted on 300 rows and compared on 300 other ones" in told
+    assert "Only 600 of the 1 500 rows were needed for that." in told
+
+
+@pytest.mark.slow
+def test_a_report_of_a_million_rows_and_ten_classes_is_small():
+    rng = np.random.default_rng(0)
+    said = rng.dirichlet(np.full(10, 0.3), 1_000_000).astype(np.float32)
+    happened = (said.cumsum(axis=1) > rng.random((1_000_000, 1))).argmax(axis=1)
+    page = cs.report(cs.Sample(happened, said), rng=0).to_html()
+    assert len(page.encode()) < 3_000_000
+
+
+# Input that is refused, before the work.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        (
+            {"by": "town"},
+            ValueError,
+            "by names 'town', which is no variable of the sample; its variables are: sex, age",
+        ),
+        ({"variables": ["town"]}, ValueError, "variables names 'town'"),
+        ({"lens": "top"}, TypeError, "a lens is expected"),
+        ({"margin": 5}, ValueError, "margin is 5, but an average error between 0 and 1"),
+        ({"calibrators": "platt"}, TypeError, "calibrators is a str"),
+        ({"rng": -1}, TypeError, "rng is -1"),
+        ({"path": "/nowhere/report.html"}, ValueError, "which is no folder"),
+        ({"path": "report.docx"}, ValueError, r"does not end in .html or .json"),
+    ],
+)
+def test_bad_arguments_are_refused_before_the_work(arguments, error, words, monkeypatch):
+    monkeypatch.setattr("calibstat.reports.report.ask", lambda *_: pytest.fail("it worked"))
+    with pytest.raises(error, match=words):
+        cs.report(grouped(100), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("sample", "error", "words"),
+    [
+        ([0, 1], TypeError, "a Sample is expected"),
+        ({}, ValueError, "an empty mapping"),
+        ({1: two(60)}, TypeError, "the name 1, but a text is expected"),
+    ],
+)
+def test_what_is_no_sample_is_refused(sample, error, words):
+    with pytest.raises(error, match=words):
+        cs.report(sample)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "cannot be read as JSON"),
+        ("[1]", "this is no report"),
+        ('{"schema": "calibstat-report/1"}', "the report has no title, made, source"),
+    ],
+)
+def test_what_is_no_report_is_refused(text, words):
+    with pytest.raises(ValueError, match=words):
+        cs.Report.from_json(text)
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "report.html"
+    path.write_text("before")
+
+    def fails(*_):
+        raise RuntimeError("the page failed")
+
+    monkeypatch.setattr("calibstat.reports.page.render", fails)
+    monkeypatch.setattr("calibstat.reports.report.page", type("page", (), {"render": staticmethod(fails)}))
+    with pytest.raises(RuntimeError, match="the page failed"):
+        of("two").save(path)
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+# Numbers in words.
+
+
+@pytest.mark.parametrize(
+    ("pvalue", "text"),
+    [
+        (0.0123, "p = 0.012"),
+        (1e-9, "p < 0.000001"),
+        (0.0500049, "p = 0.050005"),
+        (0.04996, "p = 0.05"),
+        (1.0, "p = 1"),
+    ],
+)
+def test_a_p_value_has_two_digits_and_stays_on_its_side_of_the_level(pvalue, text):
+    assert _words.p_equals(pvalue, 0.05) == text
+
+
+@pytest.mark.parametrize(
+    ("chance", "text"), [(0.511, "51.1 %"), (0.99953, "99.953 %"), (0.0031, "0.31 %"), (0.0, "0.0 %"), (1.0, "100.0 %")]
+)
+def test_a_share_is_told_apart_from_none_and_from_all(chance, text):
+    assert _words.Unit().share(chance) == text
+
+
+# The same from a file, by the command and by the lines that the report names.
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reports")
+    rng = np.random.default_rng(0)
+    rows = zip(rng.random(400), rng.random(400), rng.choice(["f", "m"], 400), strict=True)
+    path = folder / "it's rows.csv"
+    path.write_text("happened,p,sex\n" + "".join(f"{int(u < p**2)},{p:.6f},{sex}\n" for u, p, sex in rows))
+    return path
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command line in this process; returns code, standard output, standard error."""
+
+    def call(*arguments):
+        code = main([*arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def test_the_command_and_the_lines_of_python_give_the_same_report(file, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    asked = ("--label", "happened", "--probs", "p", "--by", "sex", "--margin", "0.2")
+    code, out, err = run("report", str(file), *asked, "-o", "first.json")
+    assert (code, err) == (0, "")
+    assert out.startswith("The model ")
+    first = json.loads((tmp_path / "first.json").read_text())
+    command, python = (
+        block["text"] for part in first["sections"] for block in part["blocks"] if block["kind"] == "code"
+    )
+    exec(python, {})
+    assert (tmp_path / "report.html").read_text() == cs.Report(first).to_html()
+    (tmp_path / "report.html").unlink()
+    shell = command.replace("calibstat", f"{sys.executable} -m calibstat", 1)
+    assert subprocess.run(shell, shell=True, check=False, capture_output=True).returncode == 0
+    assert (tmp_path / "report.html").read_text() == cs.Report(first).to_html()
+    assert run("report", "first.json", "-o", "again.html")[0] == 0
+    assert (tmp_path / "again.html").read_text() == cs.Report(first).to_html()
+
+
+def test_json_without_a_place_is_printed(file, run):
+    code, out, _ = run(
+        "report", str(file), "--label", "happened", "--probs", "p", "--no-calibrators", "--format", "json"
+    )
+    assert code == 0
+    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(out))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--label", "happened", "--probs", "p"), "write -o report.html"),
+        (("--label", "happened", "-o", "x.html"), "--label and --probs are missing"),
+        (("--label", "happened", "--probs", "p", "-o", "/nowhere/x.html"), "which is no folder"),
+        (("--label", "happened", "--probs", "p", "--by", "town", "-o", "x.html"), "no column 'town'"),
+        (("--label", "happened", "--probs", "p", "--margin", "2", "-o", "x.html"), "--margin"),
+    ],
+)
+def test_bad_commands_say_what_to_do(file, run, tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("report", str(file), *arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_options_of_data_are_refused_beside_a_report_that_was_made_before(run, tmp_path):
+    path = tmp_path / "made.json"
+    path.write_text(of("sixty").to_json())
+    code, _, err = run("report", str(path), "--label", "y", "-o", str(tmp_path / "x.html"))
+    assert code == 2
+    assert "leave out --label" in err
