@@ -21,6 +21,8 @@ from simulations.null_size import NullSize
 from simulations.plugin_vs_debiased import PluginVsDebiased
 from simulations.rare_events import RareEvents
 from simulations.scaling_binning import ScalingBinningStudy
+from simulations.training_curve import TrainingCurve
+from simulations.tree_metrics import TreeMetrics
 
 STUDIES: dict[str, type[Study]] = {
     "choosing_a_calibrator": ChoosingACalibrator,
@@ -30,6 +32,8 @@ STUDIES: dict[str, type[Study]] = {
     "plugin_vs_debiased": PluginVsDebiased,
     "lens_blindness": LensBlindness,
     "scaling_binning": ScalingBinningStudy,
+    "training_curve": TrainingCurve,
+    "tree_metrics": TreeMetrics,
     "rare_events": RareEvents,
     "networks": Networks,
     "null_size": NullSize,

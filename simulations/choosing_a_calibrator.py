@@ -214,10 +214,12 @@ class ChoosingACalibrator(Study):
             f"true squared error disagree, or the maps are the same: {left_out}",
         ]
         for name, each in {"all worlds": total, **counts}.items():
-            lines += ["", f"{name}: share of pairs where the rule names the worse of two calibrators, %", _head(each)]
+            errors = standard_errors(worlds if each is total else {name: worlds[name]})
+            lines += ["", f"{name}: share of pairs where the rule names the worse, % (standard error)", _head(each)]
             for rule in each["rule"].values:
                 own = each.sel(rule=rule)
-                lines.append(_row(rule, 100 * own["wrong"] / own["pairs"], ".1f"))
+                shares = zip((100 * own["wrong"] / own["pairs"]).values, errors.sel(rule=rule).values, strict=True)
+                lines.append(f"{rule:26}" + "".join(f"{f'{share:.1f} ({error:.1f})':>12}" for share, error in shares))
                 if (own["named"] < own["pairs"]).any():
                     lines.append(_row("  names one in", 100 * own["named"] / own["pairs"], ".1f"))
         lines += ["", "excess of the true squared error of the calibrator that is put first, times 10 000"]
@@ -225,6 +227,11 @@ class ChoosingACalibrator(Study):
             excess = 1e4 * excess_of_the_first(each).mean("repeat")
             lines += ["", f"{name:26}{_head(excess)[26:]}"]
             lines += [_row(rule, excess.sel(rule=rule), ".2f") for rule in excess["rule"].values]
+        lines += ["", "true squared error of each candidate, times 10 000: mean (standard error)", ""]
+        lines.append(f"{'':26}" + "".join(f"{name:>18}" for name in worlds))
+        for candidate in next(iter(worlds.values()))["calibrator"].values:
+            cells = (_with_error(1e4 * each["true_squared"].sel(calibrator=candidate)) for each in worlds.values())
+            lines.append(f"{candidate:26}" + "".join(f"{cell:>18}" for cell in cells))
         return "\n".join(lines + (_of_a_file(found["calarena"]) if "calarena" in found else []))
 
     @staticmethod
@@ -270,6 +277,26 @@ def count(found: xr.Dataset) -> xr.Dataset:
     return dataset.assign_coords(rule=rules, n=found["n"].values).assign(left_out=left_out)
 
 
+def standard_errors(worlds: Mapping[str, xr.Dataset]) -> xr.DataArray:
+    """Return the Monte Carlo standard error (rule, n) of the share of pairs where the worse is named, in percent.
+
+    Repeats are independent, the pairs of one are not.
+    """
+    parts = {name: [count(each.isel(repeat=[r])) for r in range(each.sizes["repeat"])] for name, each in worlds.items()}
+    one = next(iter(parts.values()))[0]
+    wrong, pairs = (
+        {name: np.array([each[kind].values for each in own]) for name, own in parts.items()}
+        for kind in ("wrong", "pairs")
+    )
+    total = sum(each.sum(axis=0) for each in pairs.values())
+    share = sum(each.sum(axis=0) for each in wrong.values()) / total
+    squares = 0
+    for name, own in wrong.items():
+        away = own - share * pairs[name]
+        squares = squares + len(own) * away.var(axis=0, ddof=1)
+    return xr.DataArray(100 * np.sqrt(squares) / total, one["wrong"].coords, one["wrong"].dims)
+
+
 def excess_of_the_first(found: xr.Dataset) -> xr.DataArray:
     """Return by how much the true squared error of the calibrator with the smallest value exceeds the smallest one."""
     first = found["value"].argmin("calibrator")
@@ -293,6 +320,12 @@ def _of_a_file(found: xr.Dataset) -> list[str]:
     for place, each, other in zip(own["model"].values, named, against, strict=True):
         lines.append(f"  {place}: {int(each.sum())} told apart, {int(other.sum())} against raw ECE")
     return lines
+
+
+def _with_error(values: Any) -> str:
+    """Return the mean over repeats and its standard error."""
+    error = float(values.std("repeat", ddof=1)) / np.sqrt(values.sizes["repeat"])
+    return f"{float(values.mean()):.2f} ({error:.2f})"
 
 
 def _head(counts: Any) -> str:
