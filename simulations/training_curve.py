@@ -232,10 +232,10 @@ class TrainingCurve(Study):
             ax.set_ylabel(words)
         for ax in axes[:, -1]:
             ax.remove()
-        _draw_rejections(
-            figure.add_subplot(axes[0, -1].get_gridspec()[:, -1]), {n: rejections(found[n]) for n in names}
-        )
-        figure.legend(*axes[2, 0].get_legend_handles_labels(), loc="outside lower left", ncols=7)
+        ax = figure.add_subplot(axes[0, -1].get_gridspec()[:, -1])
+        _draw_rejections(ax, {name: rejections(found[name]) for name in names})
+        figure.legend(*axes[2, 0].get_legend_handles_labels(), loc="outside lower left", ncols=4)
+        figure.legend(*ax.get_legend_handles_labels(), loc="outside lower right", ncols=3)
         return figure
 
 
@@ -267,7 +267,12 @@ def _draw_rejections(ax: Any, rejected: dict[str, xr.Dataset]) -> None:
         for estimator, line in ((TOP, "o-"), (WHOLE, "s--")):
             at = own.sel(estimator=estimator)
             ax.errorbar(
-                at["rows"], at["share"], at["error"], fmt=line, color=f"C{color + 6}", label=f"{name}, {estimator}"
+                at["rows"] * 1.05 ** (color - 1),
+                at["share"],
+                at["error"],
+                fmt=line,
+                color=("C5", "C9", "C6")[color],
+                label=f"{name}, {estimator}",
             )
     ax.axhline(LEVEL, color="black", linewidth=1)
     ax.set(xscale="log", ylim=(0, 1.02), xlabel="labels", title="runs rejected where training stops")

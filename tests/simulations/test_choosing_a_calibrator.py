@@ -59,6 +59,26 @@ def test_pairs_are_counted_by_hand():
     assert study.excess_of_the_first(found).values.ravel().tolist() == [1.0, 0.0]
 
 
+def test_standard_errors_of_shares_are_those_between_repeats():
+    """The truly better one has 1 for its error; a rule names the worse in the first repeat of three."""
+    truth = np.tile([1.0, 2.0], (3, 1))
+    value = np.array([[5.0, 4.0], [3.0, 4.0], [3.0, 4.0]])[:, None, None, :]
+    found = xr.Dataset(
+        {
+            "true_squared": (("repeat", "calibrator"), truth),
+            "true_ece": (("repeat", "calibrator"), truth),
+            "value": (("repeat", "n", "rule", "calibrator"), value),
+            "pvalue": (("repeat", "n", "calibrator", "other"), np.full((3, 1, 2, 2), np.nan)),
+        },
+        {"rule": ["one"], "n": [100]},
+    )
+    errors = study.standard_errors({"a": found})
+    assert errors.sel(rule="one").item() == pytest.approx(100 * np.std([1, 0, 0], ddof=1) / np.sqrt(3))
+    assert errors.sel(rule=study.TEST).item() == 0
+    both = study.standard_errors({"a": found, "b": found})  # worlds differ from each other, which is no error
+    assert both.sel(rule="one").item() == pytest.approx(errors.sel(rule="one").item() / np.sqrt(2))
+
+
 def test_a_difference_that_is_seen_has_its_pvalue_at_the_better_one():
     test = WORLD.sample(3000, 1)
     p = test.predictions.event
