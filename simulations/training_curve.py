@@ -35,7 +35,7 @@ ESTIMATORS: dict[str, cs.Estimator] = {
     TOP: cs.TopLabel() | cs.ECE(cs.EqualMass(15)),
     WHOLE: cs.ExpectedMiscalibration(cs.VarianceTree(100)),
 }
-CELLS_OF_A_TRUTH = 50
+CELLS_OF_A_TRUTH = 15
 DIGITS = "digits"
 
 
@@ -135,7 +135,7 @@ class Train:
         null = cs.Consistency(N_RESAMPLES)
         found = cs.trajectory(judged, ESTIMATORS, null=null, level=LEVEL, rng=seed)
         along = ("run", "step")
-        found = found.assign(log_loss=(along, loss), truth=(along, truth), truth_se=(along, error))
+        found = found.assign(log_loss=(along, loss), truth=(along, truth), truth_error=(along, error))
         best = found["log_loss"].idxmin("step")
         most = len(rows.judge[1])
         sizes = [n for n in FEWER_ROWS if n < most] + [most]
@@ -163,16 +163,18 @@ def sample_of(network: MLPClassifier, features: np.ndarray, labels: np.ndarray) 
 
 
 def true_error(network: MLPClassifier, features: np.ndarray, chances: np.ndarray) -> tuple[float, float]:
-    """Return the calibration error of the top label from rows with known chances, and its standard error.
+    """Return the calibration error of the top label from rows with known chances, and how far off it may be.
 
-    They are averaged in cells of equal mass, so narrow that the error differs little within one.
+    Chances are averaged in cells of equal mass, those of the estimate. What is left of their noise adds to the error,
+    by no more than the mean distance of a cell's mean from its expectation.
     """
     said = network.predict_proba(features)
     top = said.argmax(axis=1)
     confidence, right = said.max(axis=1), chances[np.arange(len(top)), top]
     population = population_of(confidence, right)
     value = evaluate(cs.ECE(cs.EqualMass(CELLS_OF_A_TRUTH)), population)
-    return float(value), float(np.std(confidence - right) / np.sqrt(len(top)))
+    of_a_cell = np.std(confidence - right) * np.sqrt(CELLS_OF_A_TRUTH / len(top))
+    return float(value), float(np.sqrt(2 / np.pi) * of_a_cell)
 
 
 @final
@@ -195,7 +197,7 @@ class TrainingCurve(Study):
 
     def parts(self, scale: Scale) -> dict[str, Repeats]:
         """Train on each source."""
-        known, repeats = scale.pick(20_000, 20_000, 1_000_000), scale.pick(2, 8, 100)
+        known, repeats = scale.pick(50_000, 100_000, 1_000_000), scale.pick(2, 8, 100)
         sources: dict[str, Source] = {name: GaussianClasses(spread, known) for name, spread in SOURCES.items()}
         each = enumerate((sources | {DIGITS: Digits()}).items())
         return {name: Repeats(Train(source), repeats, SEED + number) for number, (name, source) in each}
@@ -212,9 +214,9 @@ class TrainingCurve(Study):
             f"{_shares(rejected, JUDGED_ROWS, WHOLE)}. The digits leave {few} labels, with which these shares are "
             f"{percent(rejected[DIGITS].sel(rows=few, estimator=TOP))} and "
             f"{percent(rejected[DIGITS].sel(rows=few, estimator=WHOLE))}. With as few labels they are "
-            f"{_shares(rejected, few, TOP)}, and {_shares(rejected, few, WHOLE)}, on the classes, although the true "
-            f"error of the top label is {errors}: whether a network is rejected where training stops tells how many "
-            "labels there are.",
+            f"{_shares(rejected, few, TOP)}, and {_shares(rejected, few, WHOLE)}, on the classes. The true error of "
+            f"the top label is {errors} there: what is rejected where training stops depends on the number of labels "
+            "and on the lens.",
         ]
         for name, each in rejected.items():
             lines += _of_a_source(name, found[name], each)
@@ -312,8 +314,8 @@ def _of_a_source(name: str, own: xr.Dataset, rejected: xr.Dataset) -> list[str]:
     ]
     if not own["truth"].isnull().all():
         lines.append(
-            f"  true error {_mean(at['truth'], '.4f')}, each known up to {at['truth_se'].max().item():.4f}; the least "
-            f"of all steps {_mean(own['truth'].min('step'), '.4f')}; at the last step "
+            f"  true error {_mean(at['truth'], '.4f')}, to which noise adds {at['truth_error'].max().item():.4f} at "
+            f"most; the least of all steps {_mean(own['truth'].min('step'), '.4f')}; at the last step "
             f"{_mean(own['truth'].isel(step=-1), '.4f')}"
         )
     lines.append(f"  {'rejected, %':24}" + "".join(f"{f'n = {n}':>14}" for n in rejected["rows"].values))

@@ -41,7 +41,7 @@ BY_MASS, BY_TREE = "equal mass", "top of the tree"
 MEASURES = {"ECE": cs.ECE, "PDE": cs.PDE}
 SIZES = (2, 4, 8, 16, 32, 64, 128, 256)
 MOST_ROWS, MOST_CATEGORIES, SYNTHETIC_ROWS = 4000, 20, 2000
-N_RESAMPLES, LEVEL, N_CELLS, FOLDS, N_COSTS = 99, 0.05, 10, 5, 10
+N_RESAMPLES, LEVEL, N_CELLS, FOLDS, N_COSTS = 99, 0.05, 10, 5, 12
 
 
 # Bias of ECE and PDE.
@@ -254,7 +254,8 @@ def pruned(tree: Any, features: np.ndarray, labels: np.ndarray, rows: np.ndarray
     Costs are those of a tree of the features. A tree that is fitted on other rows (features beside a score) gets them.
     """
     path = DecisionTreeClassifier(random_state=0).cost_complexity_pruning_path(features, labels)
-    costs = np.unique(np.quantile(np.clip(path.ccp_alphas, 0, None), np.linspace(0, 1, N_COSTS)))
+    costs = np.unique(np.clip(path.ccp_alphas, 0, None))[::-1]  # the first prunes to the root, the last nothing
+    costs = costs[np.unique(np.geomspace(1, len(costs), N_COSTS).astype(int)) - 1]  # most of them among small trees
     search = GridSearchCV(tree, {"ccp_alpha": costs}, cv=FOLDS, scoring="neg_brier_score")
     return search.fit(features if rows is None else rows, labels).best_estimator_
 

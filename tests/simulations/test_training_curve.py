@@ -40,7 +40,18 @@ def test_the_true_error_of_what_is_right_is_zero_and_of_a_constant_its_distance(
     constant[0] = 0.7
     value, error = study.true_error(Says(lambda X: np.tile(constant, (len(X), 1))), features, chances)
     assert value == pytest.approx(0.7 - chances[:, 0].mean(), abs=1e-12)
-    assert error == pytest.approx(chances[:, 0].std() / np.sqrt(20_000), rel=1e-9)
+    assert error == pytest.approx(chances[:, 0].std() * np.sqrt(15 / 20_000 * 2 / np.pi), rel=1e-9)
+
+
+def test_where_the_true_error_is_zero_noise_gives_what_is_said():
+    """A network whose confidence is right on average, and tells nothing: the true error is 0."""
+    rng = np.random.default_rng(0)
+    right = rng.uniform(0.3, 0.7, 5000)
+    chances = np.column_stack([right, 1 - right])
+    confidence = rng.uniform(0.501, 0.502, 5000)  # of the first class, which happens in half of all rows
+    said = np.column_stack([confidence, 1 - confidence])
+    value, error = study.true_error(Says(lambda _: said), np.zeros((5000, 1)), chances)
+    assert 0.2 * error < value < 2 * error
 
 
 def test_true_errors_agree_with_labels():
