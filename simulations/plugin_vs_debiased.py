@@ -428,7 +428,7 @@ def _draw_over_bins(ax: Any, swept: xr.Dataset, intervals: xr.Dataset | None, na
         ax.axhline(_root(own["truth"].values.ravel()[0]), color="black", linewidth=1, label="truth")
     ax.set(xscale="log", xlabel="number of bins", ylabel="root of the mean squared error estimate", title=name)
     _bins_along(ax)
-    ax.legend(fontsize="small")
+    ax.legend(fontsize="small", loc="lower right")
 
 
 def _draw_coverage(ax: Any, intervals: dict[str, xr.Dataset]) -> None:
