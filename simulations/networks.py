@@ -295,7 +295,7 @@ def _draw_top(ax: Any, each: xr.Dataset, name: str) -> None:
     if crowded:
         ax.set_xscale("logit")
         ticks = [tick for tick in CONFIDENCES if tick > cells["mean_prediction"].min()]
-        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks], rotation=45)
         ax.minorticks_off()
     else:
         ax.set_xlim(0, 1.02)

@@ -241,7 +241,7 @@ class ScalingBinningStudy(Study):
         titles = {INSIDE: "true chances in the family of Platt scaling", OUTSIDE: "true chances outside of it"}
         for ax, (name, title) in zip(axes, titles.items(), strict=False):
             _draw_errors(ax, found[name]["squared"], title)
-        axes[0].legend(fontsize="x-small")
+        axes[0].legend(fontsize="x-small", loc="lower left")
         _draw_rows(axes[2], found)
         own = mean_and_error(100 * found["balance"]["balanced"].astype(float))
         for n_bins in own.mean["n_bins"].values:
@@ -348,4 +348,5 @@ def _draw_rows(ax: Any, found: Datasets) -> None:
         style = "-" if name in drawn else "--"
         ax.errorbar(n_bins, rows, 2 * errors, marker="o", color=f"C{color}", linestyle=style, label=name)
     ax.set(xscale="log", yscale="log", xlabel="number of bins", ylabel="rows", title="rows that are needed")
+    ax.set_ylim(top=8 * ax.get_ylim()[1])  # room for the legend
     ax.legend(fontsize="small")
