@@ -20,6 +20,7 @@ from calibstat.cli import options
 from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import Measure, one_question, read_models, variables_asked
 from calibstat.cli.text import ProgressBar, plain_warnings
+from calibstat.estimators.panels import default_comparison
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Read the models, compare them, print what was found."""
-    measure = Measure.asked(arguments, "DebiasedL2")
+    measure = Measure.asked(arguments, type(default_comparison()).__name__)
     with plain_warnings(), options.named_options({"adjust is ": "--adjust is "}):
         models = read_models(arguments, variables_asked(arguments.lens, (), measure))
         predictions = next(iter(models.values())).predictions

@@ -8,18 +8,18 @@ takes seconds and needs no network.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import calibstat as cs
 from calibstat._dataclass import dataclass
 from calibstat._files import written_whole
-from calibstat._screen import Screen
 from calibstat.cli import options
 from calibstat.cli.questions import Measure, panel
-from calibstat.cli.test import SPARE_COLUMNS, TEXT_COLUMNS, Record, ask, headline, table
+from calibstat.cli.test import ask
 from calibstat.cli.text import ProgressBar, plain_warnings, say, tell
 from calibstat.data.parameters import LEVEL
+from calibstat.inference.by_lens import TestsByLens
 from calibstat.inference.results import number
 
 N_TREES = 100
@@ -100,10 +100,10 @@ def _introduction(trained: Trained) -> str:
     )
 
 
-def _what_it_means(records: Sequence[Record]) -> str:
-    top = records[0]
-    size = f"{number(top.test.statistic)}, where noise alone gives {number(top.test.null_mean)}"
-    if not _rejects(top):
+def _what_it_means(found: TestsByLens) -> str:
+    top = found.tests[0]
+    size = f"{number(top.statistic)}, where noise alone gives {number(top.null_mean)}"
+    if not found.adjusted[0] <= LEVEL:
         return f"The confidence of the forest is off by {size}: no evidence against it."
     return (
         f"The confidence of the forest is off by {size}: a forest averages the votes of its trees, which "
@@ -112,28 +112,23 @@ def _what_it_means(records: Sequence[Record]) -> str:
     )
 
 
-def _what_changed(before: Sequence[Record], after: Sequence[Record]) -> str:
-    n_before, n_after = (sum(_rejects(record) for record in records) for records in (before, after))
-    counts = f"{n_before} of {len(before)} tests rejected before, {n_after} now"
-    value, noise = number(after[0].test.statistic), number(after[0].test.null_mean)
+def _what_changed(before: TestsByLens, after: TestsByLens) -> str:
+    n_before, n_after = (sum(p <= LEVEL for p in each.adjusted) for each in (before, after))
+    counts = f"{n_before} of {len(before.tests)} tests rejected before, {n_after} now"
+    value, noise = number(after.tests[0].statistic), number(after.tests[0].null_mean)
     top = f"the error of the confidence is now {value}, where noise alone gives {noise}"
-    if any(_rejects(record) for record in after):
+    if n_after:
         return f"In short: {counts}; {top}. One temperature helps, but does not correct every class."
     return (
-        f"In short: {counts}; {top}. That is no proof of calibration: with {after[0].test.question.n} rows, "
+        f"In short: {counts}; {top}. That is no proof of calibration: with {after.tests[0].question.n} rows, "
         "errors not much larger than the column 'noise alone' stay unseen; the raw error was far larger. And never "
         "read an error without what noise alone would give: the value after recalibration is not zero, and need not be."
     )
 
 
-def _rejects(record: Record) -> bool:
-    return record.pvalue_adjusted <= LEVEL
-
-
-def _show(title: str, records: Sequence[Record]) -> None:
+def _show(title: str, found: TestsByLens) -> None:
     _say(title)
-    cells = table(records, LEVEL)
-    say(Screen(headline(records, LEVEL), cells, text_columns=TEXT_COLUMNS, spare=SPARE_COLUMNS).text())
+    say(replace(found.screen(), notes=(), details=()).text())
     say()
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import calibstat as cs
 from calibstat.cli import options
 from calibstat.cli.pictures import show_and_draw
-from calibstat.cli.questions import OF_NULLS, Measure, default_lens, one_lens, read_null, read_sample
+from calibstat.cli.questions import OF_NULLS, Measure, default_lenses, one_lens, read_null, read_sample
 from calibstat.cli.text import ProgressBar, plain_warnings, show
 
 _OPTIONS = {
@@ -128,7 +128,7 @@ def _predictions(arguments: argparse.Namespace) -> cs.Sample | None:
 def _lens(arguments: argparse.Namespace, predictions: cs.Sample | None, measure: Measure) -> cs.Lens:
     """Return a lens that leaves two outcomes, so that one column is cut."""
     labels = (0, 1) if predictions is None else predictions.labels
-    name = arguments.lens or ("canonical" if measure.has_lens else default_lens(len(labels)))
+    name = arguments.lens or ("canonical" if measure.has_lens else default_lenses(labels)[0])
     view = one_lens(name, labels)
     if name.startswith("top-k") or (view.n_outcomes > 2 and not measure.has_lens):
         raise ValueError(f"--lens {name} leaves more than two outcomes, but a plan is for two: take top-label")

@@ -25,11 +25,10 @@ from calibstat.data.checks import all_of
 from calibstat.data.files import file_arguments
 from calibstat.draws.streams import stream_of
 from calibstat.inference.arguments import NULLS
+from calibstat.inference.by_lens import recommended_lenses
 
 Condition: TypeAlias = tuple[str | EllipsisType, ...]
 
-# With more classes, adjusting for so many class-wise tests would hide what the others find.
-CLASS_WISE_UP_TO = 30
 CLASS_WISE = "class-wise"
 _LENS_FORMS = ("top-label", "canonical", CLASS_WISE, "class-wise:LABEL", "top-k:K")
 # The advice of `Sample` about missing values.
@@ -158,16 +157,13 @@ def one_lens(name: str, classes: Sequence[Hashable]) -> NamedLens:
     return found[0]
 
 
-def default_lens(n_classes: int) -> str:
-    """Name the lens of a command that asks one question."""
-    return "canonical" if n_classes == 2 else "top-label"
+# What the lenses that Python recommends are called.
+_KINDS = {cs.TopLabel: "top-label", cs.Canonical: "canonical", cs.ClassWise: CLASS_WISE}
 
 
-def default_lenses(n_classes: int) -> tuple[str, ...]:
-    """Name the lenses of a command that asks several questions."""
-    if n_classes <= 2:
-        return ("canonical",)
-    return ("top-label", "canonical", CLASS_WISE) if n_classes <= CLASS_WISE_UP_TO else ("top-label", "canonical")
+def default_lenses(classes: Sequence[Hashable]) -> list[str]:
+    """Name the lenses of a command that asks several questions; the first one is that of a command that asks one."""
+    return list(dict.fromkeys(_KINDS[type(lens)] for lens in recommended_lenses(classes)))
 
 
 # The measure and the cells that fit a question.
@@ -336,7 +332,7 @@ def panel(
     classes = predictions.classes
     asked = names is not None or measure.has_lens
     if names is None:
-        names = ("canonical",) if measure.has_lens else default_lenses(len(classes))
+        names = ("canonical",) if measure.has_lens else default_lenses(classes)
     views = [_look(view, measure.lens, predictions) for name in names for view in lenses(name, classes)]
     more = [view for view in views if measure.two_outcomes and view.n_outcomes > 2]
     if asked and more:
@@ -359,7 +355,7 @@ def one_question(predictions: cs.Predictions, lens: str | None, measure: Measure
 
     By default the lens is the estimator's own; without one it is canonical for two classes, and top-label for more.
     """
-    name = lens or ("canonical" if measure.has_lens else default_lens(predictions.n_classes))
+    name = lens or ("canonical" if measure.has_lens else default_lenses(predictions.classes)[0])
     one_lens(name, predictions.classes)
     (question,) = panel(predictions, [name], (), measure)
     if two and question.view.n_outcomes > 2:

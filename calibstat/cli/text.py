@@ -6,7 +6,7 @@ import csv
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, TextIO, TypeVar
 
@@ -15,26 +15,6 @@ from calibstat._screen import Screen, hang, prose_width
 from calibstat._text import guarded, safe
 from calibstat.cli.main import in_options
 from calibstat.inference.results import plain
-
-
-def each_once(about: Iterable[tuple[str, str]]) -> list[str]:
-    """Return each different text once, with the names of its questions unless all share it.
-
-    >>> each_once([("top-label", "in cells"), ("canonical", "in nodes"), ("class-wise", "in cells")])
-    ['top-label, class-wise: in cells', 'canonical: in nodes']
-    """
-    questions: dict[str, list[str]] = {}
-    for question, text in about:
-        questions.setdefault(text, []).append(question)
-    if len(questions) == 1:
-        return list(questions)
-    return [f"{', '.join(dict.fromkeys(which))}: {text}" for text, which in questions.items()]
-
-
-def each_beside(name: str, about: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the texts of `each_once` as details of a screen, the first with this name."""
-    return [("" if k else name, text) for k, text in enumerate(each_once(about))]
-
 
 VERBOSE = "--verbose"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import prod
@@ -360,6 +360,8 @@ class Estimator(HasParameters, ABC):
     """Whether labels are compared with each other, so that the limit of its values is not that of chances."""
     by_rows: ClassVar[str] = ""
     """What depends on how many rows there are, or on how they are listed, so that there is no true value; in words."""
+    calibrated: ClassVar[Mapping[str, float]] = {}
+    """What a calibrated model has of the numbers of a record, by field, where that does not depend on the rows."""
     undefined: ClassVar[str] = ""
     """When a value, or a number in it, is not defined (NaN), in words."""
     headline_place: ClassVar[int | None] = None
@@ -395,6 +397,11 @@ class Estimator(HasParameters, ABC):
     def estimand(self) -> Estimator:
         """What the estimator estimates: an estimator for populations with known chances; by default itself."""
         return self
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the headline is an error: a large value is worse, and noise alone gives some."""
+        return self.extreme == "large"
 
     @property
     def squared_form(self) -> Estimator | None:
@@ -444,6 +451,11 @@ class Estimator(HasParameters, ABC):
     def parts(self, predictions: Predictions) -> Sequence[Estimator]:  # noqa: ARG002
         """Return what each of several numbers is of, with its lens, on these predictions."""
         return self.members
+
+    @property
+    def numbers(self) -> Mapping[str, Estimator]:
+        """Numbers of the record that it gives, by the names of their fields, as estimators with intervals."""
+        return {}
 
     @property
     def cut_by(self) -> Binning | None:

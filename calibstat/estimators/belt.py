@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
@@ -62,6 +63,12 @@ class Belt(CurveRecord):
     levels: tuple[float, ...]
     low: Floats
     high: Floats
+
+    words: ClassVar[Mapping[str, str]] = {
+        "statistic": "likelihood ratio",
+        "degree": "degree of the curve",
+        "asymptotic_pvalue": "p-value for many rows",
+    }
 
     def __float__(self) -> float:
         return self.statistic
@@ -127,7 +134,7 @@ class CalibrationBelt(Estimator):
     max_degree: Literal[1, 2, 3, 4] = 4
     threshold: Share = 0.95
     test_statistic: ClassVar[bool] = True
-    quantity: ClassVar[str] = "likelihood ratio of a polynomial calibration curve against the bisector (GiViTI)"
+    quantity: ClassVar[str] = "misfit that a smooth curve would remove (calibration belt; grows with the rows)"
     bounds = between(0.0)
     headline_place: ClassVar[int | None] = 0
     two_outcomes: ClassVar[bool] = True

@@ -148,7 +148,7 @@ class HosmerLemeshow(_ChiSquare):
 
     binning: Binning | Count = EqualMass(10)
     df: Freedom = "g"
-    quantity: ClassVar[str] = "Hosmer-Lemeshow statistic (published form and with exact variances)"
+    quantity: ClassVar[str] = "misfit of groups of similar predictions (Hosmer-Lemeshow statistic; grows with the rows)"
     headline_place: ClassVar[int | None] = 1
     forms: ClassVar[tuple[int, ...]] = (0, 1)
     __repr__ = without_defaults

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import exp
+from collections.abc import Mapping
+from math import exp, log
 from statistics import NormalDist
 from typing import Any, ClassVar, Literal, TypeAlias, final
 
@@ -42,9 +43,14 @@ from calibstat.estimators.recalibration_scores import logit_score
 from calibstat.estimators.tally import ratio
 
 Statistic: TypeAlias = Literal["score", "likelihood_ratio", "slope", "intercept_in_the_large"]
+# A standard error that is larger than the range of logits says that rows show no noise: all are certain and right.
+_WIDEST = 2 * log(1e9)
 # The place of each statistic among the eight numbers of a fit, and the value of each coefficient under calibration.
 _PLACES = {"score": 7, "likelihood_ratio": 6, "slope": 4, "intercept_in_the_large": 0}
-_CALIBRATED = {"slope": 1.0, "intercept_in_the_large": 0.0}
+_CALIBRATED = {"slope": 1.0, "intercept_in_the_large": 0.0, "intercept": 0.0}
+
+
+_BY_MODEL = ", by the logistic model"
 
 
 @final
@@ -82,6 +88,14 @@ class CoxFit:
     intercept_in_the_large_error: float = float("nan")
     intercept_error: float = float("nan")
     slope_error: float = float("nan")
+
+    words: ClassVar[Mapping[str, str]] = {
+        "slope": "calibration slope",
+        "intercept_in_the_large": "intercept in the large",
+        "intercept": "intercept beside the slope",
+        "likelihood_ratio": "likelihood ratio",
+        "score": "score statistic",
+    }
 
     @property
     def likelihood_ratio_pvalue(self) -> float:
@@ -137,9 +151,10 @@ class Cox(Estimator):
 
     confidence_level: Share = CONFIDENCE_LEVEL
     statistic: Statistic = "score"
+    calibrated: ClassVar[Mapping[str, float]] = _CALIBRATED
     undefined: ClassVar[str] = (
-        "a fit has no maximum where all outcomes are alike, or the prediction separates them, and no slope where all "
-        "predictions are equal"
+        "a fit has no maximum where all outcomes are alike, the prediction separates them, or all predictions are "
+        "certain and right, and no slope where all predictions are equal"
     )
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
@@ -151,13 +166,18 @@ class Cox(Estimator):
         """Which of the numbers the value is."""
         words = self.statistic.replace("_", " ")
         if self.test_statistic:
-            return f"{words}{' statistic' if self.statistic == 'score' else ''} of calibration intercept 0 and slope 1"
+            return f"distance of slope and intercept from 1 and 0 ({words} statistic; grows with the rows)"
         return f"calibration {words}, on the logit scale"
 
     @property
     def test_statistic(self) -> bool:  # type: ignore[override]
         """Whether one of the statistics is tested, and not a coefficient."""
-        return self.statistic not in _CALIBRATED
+        return self.statistic in ("score", "likelihood_ratio")
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is a statistic of both coefficients."""
+        return self.test_statistic
 
     @property
     def bounds(self) -> Bounds:  # type: ignore[override]
@@ -211,10 +231,15 @@ class _CoxEvaluator(Evaluator):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Coefficients have an expansion; beside a statistic, which has none, a remark says what they are."""
+        """Coefficients have an expansion; a statistic, which has none, means what they are."""
         if self.estimator.test_statistic:
-            return Capabilities(remark=self._coefficients)
+            return Capabilities(remark=self._coefficients, meaning=lambda outcomes, *_: self._meaning(outcomes))
         return Capabilities(expansion=self._expanded)
+
+    def _meaning(self, outcomes: Array) -> str:
+        """Say which slope and intercept there are; nothing where there is no slope."""
+        found = self._coefficients(outcomes).removesuffix(_BY_MODEL)
+        return f"Calibration {found}; a calibrated model has 1 and 0." if found else ""
 
     def _coefficients(self, outcomes: Array) -> str:
         """Write slope and intercept with their intervals; nothing where there are none."""
@@ -227,7 +252,7 @@ class _CoxEvaluator(Evaluator):
         )
         return (
             f"slope {fit.slope:.4g} ({percent(level)}: {slope[0]:.4g} to {slope[1]:.4g}), intercept in the large "
-            f"{fit.intercept_in_the_large:.4g} ({large[0]:.4g} to {large[1]:.4g}), by the logistic model"
+            f"{fit.intercept_in_the_large:.4g} ({large[0]:.4g} to {large[1]:.4g}){_BY_MODEL}"
         )
 
     def _expanded(self, outcomes: Array) -> Expansion:
@@ -283,6 +308,7 @@ def _with_errors(
     known = fits.exists & (np.linalg.det(bread) > ROUNDING * np.maximum(sizes, 1e-300))
     inverse = np.linalg.inv(np.where(known[:, None, None], bread, np.eye(design.shape[1])))
     errors = np.sqrt(np.maximum(np.diagonal(inverse @ meat @ inverse, axis1=-2, axis2=-1), 0.0))
+    known &= (errors <= _WIDEST).all(axis=-1)
     pairs = zip(fits.coefficients.T, errors.T, strict=True)
     return [np.where(known, each, np.nan) for pair in pairs for each in pair]
 
@@ -302,6 +328,8 @@ class Ratio:
 
     ratio: float
     confidence_interval: tuple[float, float]
+
+    words: ClassVar[Mapping[str, str]] = {"ratio": "observed / expected (O/E)"}
 
     def __float__(self) -> float:
         return self.ratio
@@ -341,6 +369,8 @@ class ObservedToExpected(Estimator):
 
     confidence_level: Share = CONFIDENCE_LEVEL
     quantity: ClassVar[str] = "observed over expected number of events"
+    calibrated: ClassVar[Mapping[str, float]] = {"ratio": 1.0}
+    is_error: ClassVar[bool] = False
     bounds = between(0.0)
     headline_place: ClassVar[int | None] = 0
     two_outcomes: ClassVar[bool] = True
@@ -373,6 +403,8 @@ class _RatioEvaluator(Evaluator):
 
     def present(self, value: Floats) -> Any:
         found, error = float(value[0]), float(value[1])
+        if np.isinf(found):
+            return Ratio(found, (np.nan, np.nan))
         if found == 0 or error == 0 or not np.isfinite(error):
             return Ratio(found, (0.0, np.inf) if found == 0 else (0.0, found) if error == 0 else (np.nan, np.nan))
         if self.predictions.weights is not None:  # outcomes vary about their weighted mean by too little
@@ -391,7 +423,9 @@ class _RatioEvaluator(Evaluator):
     def _expanded(self, outcomes: Array) -> Expansion:
         masses, value = all_weights(self.predictions, None), float(self(outcomes)[0])
         expected = float((masses * self.predictions.event).sum())
-        share = masses / (expected or np.nan)
+        if not expected:
+            return Expansion.known(value, np.full(len(masses), np.nan), np.full((len(masses), 1), np.nan))
+        share = masses / expected
         return Expansion.known(value, share * (happened(outcomes) - value * self.predictions.event), share[:, None])
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
@@ -400,8 +434,8 @@ class _RatioEvaluator(Evaluator):
         total = masses.sum(axis=-1)
         observed, expected = (masses * event).sum(axis=-1), (masses * self.predictions.event).sum(axis=-1)
         rate = ratio(observed, total)
-        # If nothing was expected and nothing happened, the ratio is one.
+        # If nothing was expected and nothing happened, the ratio is one; if something happened, there is no limit.
         with np.errstate(over="ignore"):  # next to nothing was expected
-            value = np.where(expected > 0, ratio(observed, expected), 1.0 + observed)
+            value = np.where(expected > 0, ratio(observed, expected), np.where(observed > 0, np.inf, 1.0))
         error = np.sqrt(ratio((masses**2).sum(axis=-1) * np.maximum(rate * (1 - rate), 0.0), observed**2, empty=np.inf))
         return np.where((total > 0)[:, None], np.stack([value, error], axis=-1), np.nan)

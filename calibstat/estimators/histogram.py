@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -138,6 +138,14 @@ class BrierParts:
     calibration: float
     residual: float
 
+    words: ClassVar[Mapping[str, str]] = {
+        "score": "Brier score",
+        "calibration": "  reliability (calibration)",
+        "sharpness": "  resolution (sharpness)",
+        "uncertainty": "  uncertainty",
+        "residual": "  residual inside cells",
+    }
+
     def __float__(self) -> float:
         return self.calibration
 
@@ -154,6 +162,11 @@ class _Decomposition(Estimator):
     def estimand(self) -> BrierDecomposition:
         """The unbinned decomposition."""
         return BrierDecomposition(UniqueValues())
+
+    @property
+    def numbers(self) -> dict[str, Estimator]:
+        """The score, and the calibration; the other parts say nothing of the predictions."""
+        return {"score": BrierScore(), "calibration": self}
 
     @property
     def squared_form(self) -> DebiasedL2:
@@ -192,7 +205,7 @@ class BrierDecomposition(_Decomposition):
     """
 
     binning: Binning = EqualMass(15)
-    quantity: ClassVar[str] = "calibration part of the Brier score (with uncertainty, sharpness, residual)"
+    quantity: ClassVar[str] = "calibration part of the Brier score"
 
 
 @final
@@ -222,7 +235,7 @@ class FerroFricker(_Decomposition):
     """
 
     binning: Binning = EqualMass(15)
-    quantity: ClassVar[str] = "calibration part of the Brier score, debiased (with uncertainty, sharpness, residual)"
+    quantity: ClassVar[str] = "calibration part of the Brier score (debiased)"
     corrected: ClassVar[bool] = True
 
 

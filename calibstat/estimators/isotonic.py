@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -43,6 +43,13 @@ class CORPParts:
     discrimination: float
     uncertainty: float
 
+    words: ClassVar[Mapping[str, str]] = {
+        "score": "score",
+        "miscalibration": "  miscalibration",
+        "discrimination": "  discrimination",
+        "uncertainty": "  uncertainty",
+    }
+
     def __float__(self) -> float:
         return self.miscalibration
 
@@ -80,13 +87,18 @@ class CORP(Estimator):
     """
 
     score: Score = BrierScore()
-    quantity: ClassVar[str] = "miscalibration part of a score, isotonic (with discrimination and uncertainty)"
+    quantity: ClassVar[str] = "miscalibration part of the score (isotonic)"
     headline_place: ClassVar[int | None] = 1
     two_outcomes: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
     no_interval: ClassVar[str] = (
         ": percentile bootstrap intervals held the truth in 0 to 2 % of simulated samples, basic ones in 46 to 98 %"
     )
+
+    @property
+    def numbers(self) -> dict[str, Estimator]:
+        """The score, and the miscalibration."""
+        return {"score": self.score, "miscalibration": self}
 
     @property
     def bounds(self) -> Bounds:  # type: ignore[override]

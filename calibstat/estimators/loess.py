@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeAlias, final, runtime_checkable
 
@@ -109,7 +110,7 @@ class LOESS(Estimator):
     band: Literal["outcome", "null"] = "outcome"
     by_rows: ClassVar[str] = "its neighbourhoods are made of rows"
     quantity: ClassVar[str] = "largest absolute difference of the smoothed outcome and the smoothed prediction (LOESS)"
-    bounds = between(0.0)
+    bounds = between(0.0, 1.0)
     residual_form: ClassVar[ResidualForm] = "seminorm"
     interval_about: ClassVar[str] = SMOOTHED
     two_outcomes: ClassVar[bool] = True
@@ -383,7 +384,7 @@ class GapsOfMeans:
 
 
 Index: TypeAlias = Literal["ici", "e50", "e90", "emax"]
-_INDICES: dict[str, str] = {"ici": "mean", "e50": "median", "e90": "0.9 quantile of the", "emax": "largest"}
+_INDICES: dict[Index, str] = {"ici": "mean", "e50": "median", "e90": "0.9 quantile of the", "emax": "largest"}
 _LEVELS: dict[str, float] = {"e50": 0.5, "e90": 0.9}
 
 
@@ -405,6 +406,13 @@ class CalibrationIndices:
     e90: float
     emax: float
     statistic: Index = "ici"
+
+    words: ClassVar[Mapping[str, str]] = {
+        "ici": "mean error (ICI)",
+        "e50": "median error (E50)",
+        "e90": "0.9 quantile (E90)",
+        "emax": "largest error (Emax)",
+    }
 
     def __float__(self) -> float:
         return float(getattr(self, self.statistic))
@@ -466,6 +474,11 @@ class ICI(Estimator):
         """Which of the numbers the value is."""
         size = f"{_INDICES[self.statistic]} absolute difference of a calibration curve and the prediction"
         return f"{size} ({self.statistic.upper() if self.statistic == 'ici' else self.statistic.capitalize()})"
+
+    @property
+    def numbers(self) -> dict[str, Estimator]:
+        """All four."""
+        return {name: replace(self, statistic=name) for name in _INDICES}
 
     @property
     def headline_place(self) -> int:  # type: ignore[override]

@@ -170,7 +170,7 @@ class ExpectedMiscalibration(_Miscalibration):
 
     binning: Binning
     distance: Distance = TotalVariation()
-    quantity: ClassVar[str] = "expected miscalibration of cell means (binned)"
+    quantity: ClassVar[str] = "average calibration error (all classes, in cells)"
 
     def terms(self, tally: Tally) -> Floats:
         """Weigh the distances of cells by their shares."""
@@ -209,7 +209,7 @@ class MaximumMiscalibration(_Miscalibration):
     binning: Binning
     distance: Distance = TotalVariation()
     combine: ClassVar[Literal["sum", "max"]] = "max"
-    quantity: ClassVar[str] = "maximum miscalibration of cell means (binned)"
+    quantity: ClassVar[str] = "largest calibration error of a cell (all classes)"
 
     def terms(self, tally: Tally) -> Floats:
         """Return the distances, 0 in empty cells."""

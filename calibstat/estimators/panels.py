@@ -12,7 +12,6 @@ from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.simplex import VarianceTree
-from calibstat.binnings.values import Categories
 from calibstat.data.arrays import Floats
 from calibstat.data.rounding import SAME
 from calibstat.estimators.base import Estimator
@@ -85,6 +84,11 @@ def default_panel(n_classes: int, n: int) -> tuple[Member, ...]:
 def default_size(n_classes: int, n: int) -> Estimator:
     """Return the error that is shown beside the p-value of a panel, for that number of classes and rows."""
     return ECE(EqualMass(15)) if n_classes == 2 else ExpectedMiscalibration(VarianceTree(max(20, n // 20)))
+
+
+def default_comparison() -> DebiasedL2:
+    """Return the squared error by which models are compared where the user names none."""
+    return DebiasedL2(EqualMass(15))
 
 
 def chosen_panel(panel: Mapping[str, Estimator] | Sequence[Estimator]) -> tuple[Member, ...]:
@@ -229,11 +233,10 @@ class ClinicalPanel:
     mean: Estimator
     oe: Estimator
     cox: Estimator
-    errors: Mapping[str, Estimator]
+    errors: Estimator
     area: Estimator
     brier: Estimator
     parts: BrierDecomposition
-    in_cells: Estimator
     belt: Estimator
     curve: Estimator
 
@@ -251,11 +254,10 @@ class ClinicalPanel:
             MeanCalibration(),
             ObservedToExpected(confidence_level),
             Cox(confidence_level),
-            {"ici": ICI(), "e50": ICI(statistic="e50"), "e90": ICI(statistic="e90"), "emax": ICI(statistic="emax")},
+            ICI(),
             AUC(),
             BrierScore(),
             BrierDecomposition(EqualMass(max(1, min(10, n // 10)))),
-            DebiasedL2(Categories()),
             CalibrationBelt(),
             LOESS(trim=0.0),
         )

@@ -65,7 +65,7 @@ class LogitScore(Estimator):
 
     degree: Count = 3
     test_statistic: ClassVar[bool] = True
-    quantity: ClassVar[str] = "score statistic of a polynomial recalibration of the logit"
+    quantity: ClassVar[str] = "misfit that a smooth recalibration would remove (score statistic; grows with the rows)"
     bounds = between(0.0)
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
@@ -144,7 +144,7 @@ class VectorScalingScore(Estimator):
     """
 
     test_statistic: ClassVar[bool] = True
-    quantity: ClassVar[str] = "score statistic of vector scaling"
+    quantity: ClassVar[str] = "misfit that scaling each class would remove (score statistic; grows with the rows)"
     bounds = between(0.0)
     unconditional: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"

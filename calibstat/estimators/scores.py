@@ -34,6 +34,7 @@ class Score(Estimator):
     """A mean loss (subclasses write `losses`); smaller is better. It mixes calibration and discrimination."""
 
     in_messages: ClassVar[str] = "a score, such as BrierScore()"
+    is_error: ClassVar[bool] = False
     bounds = between(0.0)
 
     @abstractmethod
@@ -73,7 +74,7 @@ class BrierScore(Score):
     0.065
     """
 
-    quantity: ClassVar[str] = "mean squared distance of outcome and prediction (Brier score)"
+    quantity: ClassVar[str] = "Brier score (mean squared distance of outcome and prediction)"
     bounds = between(0.0, 1.0, 2.0)
     unconditional: ClassVar[bool] = True
 
@@ -262,6 +263,7 @@ class RMSE(Estimator):
     """
 
     quantity: ClassVar[str] = "root mean squared distance of outcome and prediction"
+    is_error: ClassVar[bool] = False
     bounds = between(0.0, 1.0, math.sqrt(2))
     unconditional: ClassVar[bool] = True
 
@@ -306,7 +308,7 @@ class AUC(Estimator):
     0.875
     """
 
-    quantity: ClassVar[str] = "area under the ROC curve (ties count one half)"
+    quantity: ClassVar[str] = "area under the ROC curve (AUC)"
     undefined: ClassVar[str] = "it needs outcomes of both classes, and all are of one"
     bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True

@@ -75,7 +75,7 @@ class ECE(CellwiseEstimator):
     @property
     def quantity(self) -> str:  # type: ignore[override]
         """What the number is, in words."""
-        return _QUANTITIES.get(self.p, f"calibration error of order {self.p:g} of cell means (plug-in, binned)")
+        return _QUANTITIES.get(self.p, f"calibration error of order {self.p:g} (in cells)")
 
     @property
     def combine(self) -> Literal["sum", "max"]:  # type: ignore[override]
@@ -117,9 +117,9 @@ class ECE(CellwiseEstimator):
 
 
 _QUANTITIES = {
-    1: "expected calibration error of cell means (total variation, binned)",
-    2: "root mean squared calibration error of cell means (plug-in, binned)",
-    np.inf: "maximum calibration error of cell means (plug-in, binned)",
+    1: "average calibration error (ECE, in cells)",
+    2: "root mean squared calibration error (in cells)",
+    np.inf: "largest calibration error of a cell (MCE)",
 }
 
 
@@ -171,7 +171,7 @@ class SquaredCE(CellwiseEstimator):
     """
 
     binning: Binning = EqualMass(15)
-    quantity: ClassVar[str] = "squared calibration error of cell means (plug-in, binned)"
+    quantity: ClassVar[str] = "squared calibration error (in cells)"
     bounds = between(0.0, 1.0, 2.0)
     residual_form: ClassVar[ResidualForm] = "function"
 
@@ -220,7 +220,7 @@ class TruthfulCE(CellwiseEstimator):
     """
 
     binning: Binning = EqualMass(15)
-    quantity: ClassVar[str] = "squared mean residuals of cells, added up (truthful, binned)"
+    quantity: ClassVar[str] = "squared errors of cells, added up (truthful)"
     bounds = between(0.0, 1.0, 2.0)
     residual_form: ClassVar[ResidualForm] = "function"
     noise_power: ClassVar[float] = 2
@@ -310,7 +310,7 @@ class DebiasedCE(_Debiased):
     @property
     def quantity(self) -> str:  # type: ignore[override]
         """What the number is, in words."""
-        return f"{_ROOT * self.root}squared calibration error of cell means (debiased, signed, binned)"
+        return f"{_ROOT * self.root}squared calibration error (debiased, signed, in cells)"
 
     def terms(self, tally: Tally) -> Floats:
         """Subtract the variance of each cell's proportion from its squared gap."""
@@ -380,7 +380,7 @@ class DebiasedL2(_Debiased):
     @property
     def quantity(self) -> str:  # type: ignore[override]
         """What the number is, in words."""
-        return f"{_ROOT * self.root}squared calibration error of cells (unbiased, signed, binned)"
+        return f"{_ROOT * self.root}squared calibration error (unbiased, signed, in cells)"
 
     def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion] | None:
         """Expand the U-statistic: its linear part, with the mean residuals of cells, and its pairs; not its root."""

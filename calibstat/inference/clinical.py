@@ -16,9 +16,10 @@ from calibstat.data.parameters import CONFIDENCE_LEVEL, check_share
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.panels import ClinicalPanel
-from calibstat.inference._clinical_measures import Clinic, ClinicalMeasure
+from calibstat.inference._clinical_measures import Clinic
 from calibstat.inference.arguments import look_through, with_counts
 from calibstat.inference.clinical_groups import ClinicalGroups
+from calibstat.inference.intervals import Measure
 from calibstat.inference.results import Inquiry, Result, ends_text, number, pvalue_cell
 from calibstat.inference.test import calibration_test, events_note, fewest_rows
 from calibstat.lenses.base import Lens
@@ -141,7 +142,7 @@ class ClinicalSummary(Result):
     predicted, happened : float
         Mean prediction, and share of events; with weights, weighted.
     n_events : int
-    measures : dict of ClinicalMeasure
+    measures : dict of Measure
         With ``value``, ``low``, ``high`` and ``expected``.
         By name: oe, intercept, slope, ici, e50, e90, emax, c_index, brier, reliability, resolution, uncertainty,
         scaled_brier.
@@ -178,7 +179,7 @@ class ClinicalSummary(Result):
     predicted: float
     happened: float
     n_events: int
-    measures: Mapping[str, ClinicalMeasure]
+    measures: Mapping[str, Measure]
     average_pvalue: float
     belt: Any
     belt_pvalue: float | None
@@ -188,7 +189,7 @@ class ClinicalSummary(Result):
     notes: tuple[str, ...] = ()
     groups: ClinicalGroups | None = None
 
-    def __getitem__(self, name: str) -> ClinicalMeasure:
+    def __getitem__(self, name: str) -> Measure:
         if name not in self.measures:
             raise KeyError(f"there is no measure {name!r}; the names are {', '.join(self.measures)}")
         return self.measures[name]
@@ -281,7 +282,8 @@ class ClinicalSummary(Result):
 _INTERVALS = (
     "intercept and slope: Wald; errors of the smooth curve: uniform, which holds at zero too; C-index: DeLong on the "
     "logit; Brier and scaled Brier score, and O/E: by the influence of each row; reliability and resolution: all "
-    "values that are not rejected, in cells of as many rows each"
+    "values that are not rejected, in cells of as many rows each; the largest error is at least the mean one, but "
+    "noise moves it by more, so that its interval, which holds by itself, may begin lower"
 )
 
 
@@ -294,5 +296,5 @@ def _defined(value: float) -> str:
     return "not defined" if value != value else number(value)
 
 
-def _ends(measure: ClinicalMeasure) -> str:
+def _ends(measure: Measure) -> str:
     return "" if measure.low != measure.low else ends_text(measure.interval)

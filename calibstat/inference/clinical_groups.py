@@ -15,7 +15,8 @@ from calibstat.binnings.values import Categories
 from calibstat.data.arrays import Ints, as_generator
 from calibstat.data.sample import Sample
 from calibstat.estimators.panels import ClinicalPanel
-from calibstat.inference._clinical_measures import Clinic, ClinicalMeasure
+from calibstat.inference._clinical_measures import Clinic
+from calibstat.inference.intervals import Measure
 from calibstat.inference.results import Result, RowCounts, number
 from calibstat.lenses.restrict import Given
 
@@ -31,7 +32,7 @@ class ClinicalGroup(NamedTuple):
     level: str
     n: int
     n_events: int
-    measures: dict[str, ClinicalMeasure]
+    measures: dict[str, Measure]
     counts: RowCounts
 
     @property

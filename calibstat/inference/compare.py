@@ -21,8 +21,10 @@ from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import replicate
 from calibstat.draws.whole_cells import redraw_squares
 from calibstat.estimators.base import Estimator, Evaluator, Headline
+from calibstat.estimators.panels import default_comparison
 from calibstat.estimators.tally import Tally, over_components
 from calibstat.inference.arguments import behind, check_sample, look_through, with_counts
+from calibstat.inference.by_lens import one_lens
 from calibstat.inference.differences import (
     FEW_OTHERS,
     Expanded,
@@ -62,7 +64,7 @@ from calibstat.nulls.base import EmpiricalNull, monte_carlo_pvalue, tie_slack
 def comparison_test(
     a: Sample,
     b: Sample,
-    estimator: Estimator,
+    estimator: Estimator | None = None,
     *,
     lens: Lens | None = None,
     paired: bool = True,
@@ -96,10 +98,11 @@ def comparison_test(
     ----------
     a, b : Sample
         What two models said about the same rows (paired), or about different ones.
-    estimator : Estimator
+    estimator : Estimator, optional
         With its lens: ``TopLabel() | DebiasedL2(EqualMass(15))``; `ECE`, `RMSCE` and other errors of cells are compared
         by that squared form. Or one whose rows have an influence: ``BrierScore()``, ``LogScore()``, ``AUC()``,
-        ``Cox(statistic="slope")``.
+        ``Cox(statistic="slope")``. By default ``DebiasedL2(EqualMass(15))``; without a `lens` too, and with more than
+        two classes, of the top label.
     lens : Lens, optional
         Looked through before the estimator's own: the same as ``lens | estimator``.
     paired : bool
@@ -146,9 +149,9 @@ def comparison_test(
     true_or_false("paired", paired)
     if isinstance(names, str) or len(names) != 2 or names[0] == names[1]:
         raise ValueError(f"names is {names!r}; it must be two different names, for example ('raw', 'calibrated').")
-    estimator = comparable(behind(lens, estimator))
     check_sample(a)
     check_sample(b)
+    estimator = to_compare(a, lens, estimator)
     looked = look_through(a, estimator), look_through(b, estimator)
     seen = looked[0][1], looked[1][1]
     same_labels(a, b)
@@ -352,6 +355,13 @@ def _reached(noise: Floats, confidence_level: float, paired: bool) -> tuple[floa
         np.partition(each, rank - 1)[rank - 1] for each in ((np.abs(noise),) * 2 if paired else (noise, -noise))
     )
     return max(0.0, float(up)), max(0.0, float(down))
+
+
+def to_compare(sample: Sample, lens: Lens | None, estimator: Estimator | None) -> Estimator:
+    """Return what models are compared by: with its lens, and by default that of a question that is asked once."""
+    if estimator is None:
+        lens, estimator = one_lens(sample, lens), default_comparison()
+    return comparable(behind(lens, estimator))
 
 
 def comparable(estimator: Estimator) -> Estimator:

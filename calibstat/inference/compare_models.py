@@ -16,11 +16,10 @@ from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, repe
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator, Evaluator, Headline
-from calibstat.inference.arguments import behind, check_sample, look_through, with_counts
+from calibstat.inference.arguments import check_sample, look_through, with_counts
 from calibstat.inference.compare import (
     ENOUGH_ROWS,
     both_rows,
-    comparable,
     direction_columns,
     ends_cell,
     erring,
@@ -29,6 +28,7 @@ from calibstat.inference.compare import (
     pvalue_of_difference,
     root_mean_square,
     short,
+    to_compare,
 )
 from calibstat.inference.differences import (
     Expanded,
@@ -61,7 +61,7 @@ from calibstat.lenses.base import Lens
 
 def compare_models(
     models: Mapping[str, Sample],
-    estimator: Estimator,
+    estimator: Estimator | None = None,
     *,
     lens: Lens | None = None,
     adjust: Adjust = "holm",
@@ -92,7 +92,7 @@ def compare_models(
     ----------
     models : mapping of str to Sample
         At least two models, with the predictions of each for the same rows in the same order.
-    estimator : Estimator
+    estimator : Estimator, optional
         As for `comparison_test`, with its lens: for example ``TopLabel() | DebiasedL2(EqualMass(15))``.
     lens : Lens, optional
         Looked through before the estimator's own: the same as ``lens | estimator``.
@@ -134,8 +134,10 @@ def compare_models(
     >>> found.confidence_set
     ('raw', 'copy')
     """
-    estimator = comparable(behind(lens, estimator))
-    names, worse = _checked(models, estimator, adjust), _worse(estimator)
+    names = _checked(models, adjust)
+    estimator = to_compare(models[names[0]], lens, estimator)
+    _refuse_different(models, estimator)
+    worse = _worse(estimator)
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     estimator, _ = with_large_cells(estimator, models.values())
@@ -239,8 +241,8 @@ def _scores(z: Floats, pvalues: Floats, n_resamples: float) -> Floats:
     return np.where(known, np.sign(z) * np.minimum(np.abs(z), -special.ndtri(pvalues / 2)), z)
 
 
-def _checked(models: Mapping[str, Sample], estimator: Estimator, adjust: str) -> tuple[str, ...]:
-    """Refuse what cannot be compared; return the names."""
+def _checked(models: Mapping[str, Sample], adjust: str) -> tuple[str, ...]:
+    """Refuse what is no set of models; return the names."""
     if not isinstance(models, Mapping) or len(models) < 2:
         found = f"of {len(models)}" if isinstance(models, Mapping) else f"a {type(models).__name__}"
         raise ValueError(
@@ -248,17 +250,20 @@ def _checked(models: Mapping[str, Sample], estimator: Estimator, adjust: str) ->
             "{'raw': sample, 'calibrated': other}."
         )
     check_choices(adjust, missing=NOT_FOR_PAIRS)
-    names = tuple(models)
-    first = models[names[0]]
-    check_sample(first)
-    for name in names[1:]:
-        check_sample(models[name])
+    for each in models.values():
+        check_sample(each)
+    return tuple(models)
+
+
+def _refuse_different(models: Mapping[str, Sample], estimator: Estimator) -> None:
+    """Refuse models of different rows or labels."""
+    (name_of_first, first), *others = models.items()
+    for name, other in others:
         try:
-            same_labels(first, models[name])
-            same_rows(first, models[name], estimator, "give every model's predictions for the same rows")
+            same_labels(first, other)
+            same_rows(first, other, estimator, "give every model's predictions for the same rows")
         except ValueError as wrong:
-            raise ValueError(f"{names[0]!r} and {name!r}: {wrong}") from wrong
-    return names
+            raise ValueError(f"{name_of_first!r} and {name!r}: {wrong}") from wrong
 
 
 def _least(m: int, adjust: str, drawn: bool) -> float:

@@ -30,7 +30,7 @@ from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import clusters
 from calibstat.estimators.base import Estimator, Evaluator, Expansion, Headline, all_weights
 from calibstat.estimators.tally import TallyPlan, ratio
-from calibstat.inference.intervals import NoInterval, NormalInterval, cluster_error, student_quantile
+from calibstat.inference.intervals import NO_NOISE, NoInterval, NormalInterval, cluster_error, student_quantile
 from calibstat.nulls.multiplier import join
 
 # Fewest rows in a cell; with weights, the fewest rows in effect (Kish 1965).
@@ -64,7 +64,7 @@ class Expanded:
             )
         if not (np.isfinite(found.value) and np.isfinite(found.linear)):
             raise NoInterval(
-                f"{as_asked(core)!r} is {found.value:g} on this sample, and its rows show no noise to measure"
+                f"{core.quantity.split(' (')[0]}: this is {found.value:g} here, and rows show no noise to measure"
             )
         made = cls(found, seen)
         if made.squared:
@@ -280,6 +280,8 @@ def normal_interval(
         error, freedom, each = drawn, np.inf, "row, if outcomes are drawn from the predictions"
     if freedom < np.inf:
         many = f", with Student's law of {freedom:.3g} degrees of freedom"
+    if not (error or found.unseen) and found.slope.any():
+        raise NoInterval(NO_NOISE)
     unseen = found.unseen  # where rows show no noise, the rule of three bounds the value, not its logarithm
     return NormalInterval(
         found.value,

@@ -14,12 +14,13 @@ from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_kind, check
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator, Evaluator
-from calibstat.inference.arguments import look_through, with_counts
+from calibstat.inference.arguments import check_sample, look_through, with_counts
+from calibstat.inference.by_lens import one_lens
 from calibstat.inference.estimate import interval_of, redrawn
 from calibstat.inference.forest import Forest, ForestRow, Noise
 from calibstat.inference.intervals import Interval, NoInterval
 from calibstat.inference.results import Inquiry, Result, ends_text, number, picked, small_pvalue
-from calibstat.inference.test import events_note, exact_law, fewest_rows, negative_note
+from calibstat.inference.test import events_note, exact_law, fewest_rows, negative_note, size_of_error
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import NullDistribution
 from calibstat.nulls.multiplier import Multiplier
@@ -156,8 +157,8 @@ class EquivalenceTest(Result):
 
 def equivalence_test(
     sample: Sample,
-    estimator: Estimator,
-    margin: float,
+    estimator: Estimator | None = None,
+    margin: float | None = None,
     *,
     lens: Lens | None = None,
     level: float = LEVEL,
@@ -176,10 +177,12 @@ def equivalence_test(
     ----------
     sample : Sample
         Rows that neither the model nor its calibrator was fitted on.
-    estimator : Estimator
-        One with a default interval: ECE, RMSCE, Kuiper, DebiasedL2 and others, with its lens.
+    estimator : Estimator, optional
+        One with a default interval: ECE, RMSCE, Kuiper, DebiasedL2 and others, with its lens. By default
+        ``ECE(EqualMass(15))``; without a `lens` too, and with more than two classes, of the top label.
     margin : float
-        Between 0 and 1, in units of the estimator (squared for `DebiasedL2`); chosen before seeing the data.
+        Between 0 and 1, in units of the estimator (squared for `DebiasedL2`); always given, and chosen before seeing
+        the data.
     lens : Lens, optional
         Looked through before the estimator's own: the same as ``lens | estimator``.
     level : float
@@ -212,10 +215,15 @@ def equivalence_test(
     >>> equivalence_test(sample, cs.ECE(cs.EqualMass(10)), 0.05, rng=0).within
     True
     """
+    margin = _checked_margin(margin)
+    if estimator is None:
+        check_sample(sample)
+        lens = one_lens(sample, lens)
+        estimator = size_of_error(sample, lens)
     question, seen = look_through(sample, estimator, lens)
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
-    _check(margin, interval)
+    _check_interval(interval)
     multiplier = Multiplier(n_resamples) if interval is None else interval
     try:
         core, generator = question.estimator.core, as_generator(rng)
@@ -254,12 +262,16 @@ def _noise(
     return Noise.of(law, core.extreme, value, confidence_level)
 
 
-def _check(margin: float, interval: Multiplier | None) -> None:
+def _checked_margin(margin: float | None) -> float:
     check_kind("margin", margin, float, "0.02")
-    if not 0 < margin < 1:
+    if margin is None or not 0 < margin < 1:
         raise ValueError(
             f"margin is {margin!r}; it must lie between 0 and 1, in units of the estimator: for example 0.02."
         )
+    return margin
+
+
+def _check_interval(interval: Multiplier | None) -> None:
     if not (interval is None or isinstance(interval, Multiplier)):
         raise TypeError(f"interval is {interval!r}, but Multiplier(...) is expected: Multiplier(groups='patient').")
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import is_dataclass, replace
-from typing import Literal
+from math import nan
+from typing import Any, Literal
 
 import numpy as np
 
 from calibstat._lazy import special
+from calibstat._progress import bar_on_terminal, track
 from calibstat.data.arrays import NUMBERS_IN_MEMORY, RNG, Floats, Ints, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, check_share
 from calibstat.data.sample import Sample
@@ -17,7 +19,8 @@ from calibstat.draws.streams import ClusterCount
 from calibstat.draws.whole_cells import sums_suffice
 from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
 from calibstat.estimators.tally import Tally
-from calibstat.inference.arguments import look_through, with_counts
+from calibstat.inference._parts import Parts, parts_of
+from calibstat.inference.arguments import check_sample, look_through, with_counts
 from calibstat.inference.differences import normal_interval
 from calibstat.inference.finite import SquaredInterval, possible_noise
 from calibstat.inference.forest import Noise
@@ -74,7 +77,8 @@ def estimate(
         With its lens: for example ``TopLabel() | ECE(EqualMass(15))``. By default ``ECE(EqualMass(15))``, or
         `ExpectedMiscalibration` in the cells of a tree where more than two outcomes are seen, as in `calibration_test`.
     lens : Lens, optional
-        Looked through before the estimator's own: the same as ``lens | estimator``.
+        Looked through before the estimator's own: the same as ``lens | estimator``. Without both there are several for
+        more than two classes, as in `calibration_test`.
     confidence_level : float
     interval : "finite", Multiplier or Bootstrap, optional
         "finite" for an interval that holds at every n, whatever the chances; ``Multiplier(groups="patient")`` for rows
@@ -87,7 +91,8 @@ def estimate(
     Returns
     -------
     Estimate
-        With ``estimate``, ``confidence_interval`` and ``null_mean``; prints itself in words.
+        With ``estimate``, ``confidence_interval`` and ``null_mean``; prints itself in words. Where there are several
+        lenses it is the value that exceeds noise by most, and all of them are in ``by_lens``.
 
     Raises
     ------
@@ -106,7 +111,13 @@ def estimate(
     >>> found.confidence_interval.low
     0.0
     """
-    question, seen = look_through(sample, estimator or size_of_error(sample, lens), lens)
+    if estimator is None:
+        check_sample(sample)
+        if lens is None and len(sample.labels) > 2:
+            asked = {"confidence_level": confidence_level, "interval": interval, "n_resamples": n_resamples, "rng": rng}
+            return _through_each_lens(sample, asked)
+        estimator = size_of_error(sample, lens)
+    question, seen = look_through(sample, estimator, lens)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     if not (interval in (None, "finite") or isinstance(interval, (Bootstrap, Multiplier))):
         raise TypeError(
@@ -133,8 +144,14 @@ def estimate(
     middle = float(law.mean) if single else None
     mean = float(law.mean) if redraws is None or redraws.samples.ndim == 1 else redraws.mean
     known = single and np.isfinite(headline)
+    parts = Parts()
+    if is_dataclass(shown) and single and (interval is None or isinstance(interval, Multiplier)):
+        samples, known_mean = None if redraws is None else redraws.samples, nan if middle is None else middle
+        settings = (confidence_level, multiplier, generator)
+        parts = parts_of(core, seen, evaluator, samples, *settings, found, known_mean)
     if hasattr(shown, "confidence_interval"):  # a record that has one of its own gets this one, or none
         shown = replace(shown, confidence_interval=(np.nan, np.nan) if found is None else tuple(found))
+    numbers = [each.value for each in parts.measures] or shown
     return Estimate(
         estimate=shown,
         null_mean=mean,
@@ -145,9 +162,21 @@ def estimate(
         confidence_level=confidence_level,
         interval_note=note,
         question=with_counts(question, seen, evaluator.capabilities, groups),
-        notes=notes + _reads_note(core, seen) + undefined_note(core, shown, *draws),
+        parts=parts.measures,
+        notes=notes + _reads_note(core, seen) + undefined_note(core, numbers, *draws),
         meaning="" if say is None or middle is None else say(seen.outcomes, middle, found, confidence_level),
     )
+
+
+def _through_each_lens(sample: Sample, options: dict[str, Any]) -> Estimate:
+    """Estimate through each recommended lens."""
+    from calibstat.inference.by_lens import EstimatesByLens, recommended_lenses  # it is for several classes
+
+    lenses = recommended_lenses(sample.labels)
+    with bar_on_terminal():
+        found = [estimate(sample, lens=lens, **options) for lens in track(lenses, len(lenses))]
+    several = EstimatesByLens(tuple(found))
+    return replace(several.largest, by_lens=several)
 
 
 def _reads_note(core: Estimator, seen: Sample) -> tuple[str, ...]:
@@ -196,7 +225,8 @@ def _interval(
         remark = evaluator.capabilities.remark
         record = is_dataclass(evaluator.present(value))  # it shows its numbers itself
         said = "" if remark is None or record else remark(seen.outcomes)
-        return None, str(reason), (said,) if said else ()
+        usual = evaluator.capabilities.expansion or core.noise_form or core.squared_form
+        return None, str(reason), tuple(filter(None, (said, str(reason) if usual else "")))
 
 
 def _why_none(core: Estimator) -> str:

@@ -29,6 +29,39 @@ class ConfidenceInterval(NamedTuple):
     high: float
 
 
+class Measure(NamedTuple):
+    """A number with its name, with its interval (NaN where there is none), and what a calibrated model has on average.
+
+    `expected` is NaN where that depends on the model's discrimination.
+    """
+
+    name: str
+    words: str
+    value: float
+    low: float
+    high: float
+    expected: float = math.nan
+
+    @classmethod
+    def of(cls, name: str, words: str, value: float, ends: tuple[float, float], expected: float = math.nan) -> Measure:
+        """Take both ends of the interval as one."""
+        return cls(name, words, value, *ends, expected)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Both ends."""
+        return self.low, self.high
+
+    def excludes(self, value: float) -> bool:
+        """Whether the interval lies on one side of the value."""
+        return self.low > value or self.high < value
+
+    def short(self, level: str = "") -> str:
+        """Write the value with its interval in three digits."""
+        ends = f" ({level}{self.low:.3g} to {self.high:.3g})" if all(map(math.isfinite, self.interval)) else ""
+        return f"{self.value:.3g}{ends}"
+
+
 # The share of the error probability that is spent on where chances may lie, for bounds that hold at every n.
 SPENT = 0.001
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from calibstat.inference.by_lens import EstimatesByLens, TestsByLens
     from calibstat.inference.forest import Forest, Noise
-    from calibstat.inference.intervals import ConfidenceInterval
+    from calibstat.inference.intervals import ConfidenceInterval, Measure
     from calibstat.inference.multiple import OmnibusTest
 
 json = LazyModule("json")
@@ -294,9 +296,15 @@ class CalibrationTest(Result):
     panel : OmnibusTest, optional
         The test of several statistics that gave the p-value, where no estimator was asked for; `statistic` and
         `null_distribution` are then about the size of the error.
+    by_lens : TestsByLens, optional
+        The tests through all lenses, where neither lens nor estimator was asked for and there are more than two
+        classes. The p-value is then the smallest one adjusted for their number, and all else is about the largest of
+        the errors that are rejected.
     """
 
     _display: ClassVar[str] = "NullDisplay"
+    _text_columns: ClassVar[tuple[int, ...]] = (0, 5)
+    _spare_columns: ClassVar[tuple[int, ...]] = (11, 10, 7, 3)
 
     statistic: float
     pvalue: float
@@ -310,6 +318,7 @@ class CalibrationTest(Result):
     notes: tuple[str, ...] = ()
     decision: Estimate | None = None
     panel: OmnibusTest | None = None
+    by_lens: TestsByLens | None = None
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -317,6 +326,8 @@ class CalibrationTest(Result):
     @property
     def pvalue_interval(self) -> tuple[float, float]:
         """99 % interval for the p-value of infinitely many resamples; if it was computed, rigorous bounds."""
+        if self.by_lens:
+            return self.by_lens.pvalue_interval
         return self.panel.pvalue_interval if self.panel else self.null_distribution.pvalue_interval(self.statistic)
 
     @property
@@ -327,6 +338,8 @@ class CalibrationTest(Result):
     @property
     def verdict(self) -> str:
         """One sentence: evidence of miscalibration, its kind where that is known, and its size, or no evidence."""
+        if self.by_lens:
+            return self.by_lens.verdict
         question, law = self.question, self.null_distribution
         bound = law.floor if self.panel is None and at_floor(self.pvalue, law) else 0.0
         rows = f"(n = {question.n}, p {small_pvalue(self.pvalue, bound, self.level)})"
@@ -339,7 +352,7 @@ class CalibrationTest(Result):
             if self.panel and self.statistic <= self.null_mean:  # the panel sees what this size does not
                 size = f"{question.size_in_words(found)}, no more than noise alone gives ({noise})."
             size += "" if question.stands_out else self.direction
-        costs = f" {self.decision.verdict}" if self.decision else ""
+        costs = f" {self.decision.meaning}" if self.decision else ""
         return f"{told}{question.which_way(rejected)}. {size}{costs}"
 
     @property
@@ -367,6 +380,12 @@ class CalibrationTest(Result):
         return pvalue_text(self.pvalue, self.null_distribution, self.level)
 
     @property
+    def how_expected(self) -> str:
+        """How the mean under the null was computed, or drawn."""
+        law = self.null_distribution
+        return law.description if law.monte_carlo else "computed, no Monte Carlo error"
+
+    @property
     def method(self) -> str:
         """The methods section: estimator, null, and how its distribution was computed or drawn."""
         panel = "" if self.panel is None else f"; p-value: {self.panel.method}"
@@ -382,11 +401,19 @@ class CalibrationTest(Result):
             | self._of_cells()
             | ({"decision": self.decision.to_dict()} if self.decision else {})
             | {"panel": None if self.panel is None else dict(zip(self.panel.names, self.panel.pvalues, strict=True))}
+            | ({"by_lens": self.by_lens.to_dict()["tests"]} if self.by_lens else {})
         )
 
-    def _numbers(self) -> Sequence[tuple[str, str]]:
-        value, mean = number(self.statistic, self.null_mean), number(self.null_mean, self.statistic)
-        return self.question.numbers(value, mean, ("p", pvalue_cell(self.pvalue, self.level)))
+    def _table(self) -> list[list[str]]:
+        if self.by_lens:
+            return self.by_lens._table()
+        asked, found, mean = self.question, self.statistic, self.null_mean
+        numbers = [number(found, mean), number(mean, found), pvalue_cell(self.pvalue, self.level)]
+        which = asked.direction.named() if asked.direction else []
+        return [
+            ["calibration of", *asked.columns, "p", "", "", "", "rows", *(name for name, _ in which)],
+            [asked.what, *numbers, "", "", "", str(asked.n), *(f"{each:.3g}" for _, each in which)],
+        ]
 
     def _of_cells(self) -> dict[str, Any]:
         """Return how many cells the p-value compares, and the value of the data there; None if nothing was pooled."""
@@ -395,16 +422,21 @@ class CalibrationTest(Result):
         return dict(zip(("pooled_cells", "pooled_statistic"), known, strict=True))
 
     def _notes(self) -> Sequence[str]:
+        if self.by_lens:
+            return self.by_lens._notes()
         return (*(() if self.panel is None else self.panel.beyond), *less_pressing_last(self.notes))
 
     def _details(self) -> list[tuple[str, str]]:
+        if self.by_lens:
+            return self.by_lens._details()
         found = self._of_cells()["pooled_statistic"]
         pooled = "" if found is None else f", pooled to cells, where the data give {number(found, self.null_mean)}"
+        how = f" ({self.how_expected})" if self.panel else ""
         standardized = "" if self.standardized is None else f" (standardized {number(self.standardized)})"
         error = error_text(self.pvalue_interval, None if self.panel else self.null_distribution)
         return [
             ("value", f"{number(self.statistic, self.null_mean)}{standardized}: {self.question.estimator.quantity}"),
-            ("noise alone", f"{number(self.null_mean, self.statistic)}: {EXPECTED}{pooled}"),
+            ("noise alone", f"{number(self.null_mean, self.statistic)}: {EXPECTED}{pooled}{how}"),
             *([("where", self.remark)] if self.remark else []),
             ("p-value", f"{self._pvalue_text.removeprefix('= ')}, {error}"),
             *([("", self.panel.method)] if self.panel else []),
@@ -442,6 +474,11 @@ class Estimate(Result):
         The value in a sentence, where the estimator writes one, as `DecisionLoss` does.
     noise : Noise or None
         Where the headline lies under calibration, on samples like this one, and whether it is beyond that.
+    parts : tuple of Measure
+        The numbers of a record, each with its own interval, and what a calibrated model has.
+    by_lens : EstimatesByLens, optional
+        The estimates through all lenses, where neither lens nor estimator was asked for and there are more than two
+        classes; all else is about the one that exceeds noise by most.
     """
 
     estimate: Any
@@ -455,22 +492,27 @@ class Estimate(Result):
     notes: tuple[str, ...] = ()
     meaning: str = ""
     noise: Noise | None = None
+    parts: tuple[Measure, ...] = ()
+    by_lens: EstimatesByLens | None = None
 
     _display: ClassVar[str] = "EstimateDisplay"
 
     @property
     def verdict(self) -> str:
         """The value with its interval, beside what noise alone gives, or what it means; an estimate is no test."""
+        if self.by_lens:
+            return self.by_lens.verdict
         question, value, mean = self.question, self.headline, self.headline_null_mean
         rows = f"(n = {question.n})"
+        whose = f"{question.what[:1].upper()}{question.what[1:]} {rows}{question.which_way()}."
         if self.meaning:
-            return self.meaning
+            return f"{self.meaning} {whose}"
         if value is None or mean is None:
             return f"Calibration of {question.what} {rows}{question.which_way()}."
         interval = self.confidence_interval
         ends = "no interval" if interval is None else interval_text(interval, self.confidence_level)
         size = question.size_in_words(f"{number(value, mean)} ({ends}), {question.noise_gives} {number(mean, value)}")
-        return f"{size}. {question.what[:1].upper()}{question.what[1:]} {rows}{question.which_way()}."
+        return f"{size}. {whose}"
 
     def forest(self) -> Forest:
         """Return the headline as the row of a forest plot, with its interval, beside what noise alone gives."""
@@ -518,27 +560,41 @@ class Estimate(Result):
             | {"null_interval": self.noise and self.noise[:2]}
             | picked(self, "confidence_interval confidence_level interval_note notes")
             | ({"meaning": self.meaning} if self.meaning else {})
+            | ({"parts": {each.name: each._asdict() for each in self.parts}} if self.parts else {})
+            | ({"by_lens": self.by_lens.to_dict()["estimates"]} if self.by_lens else {})
         )
 
     def _table(self) -> list[list[str]]:
-        beside = self.numbers_beside()
-        level = percent(getattr(self.question.estimator.core, "confidence_level", self.confidence_level))
-        return [["", "value", f"{level} interval"], *map(list, beside)] if beside else []
+        if self.by_lens:
+            return self.by_lens._table()
+        level, rows = f"{percent(self.level_of_parts)} interval", self.cells()
+        if self.parts:
+            return [[f"of {self.question.what}", "value", "if calibrated", level], *rows[1:]]
+        return [["calibration of", *self.question.columns, level], *rows] if rows else []
 
-    def _numbers(self) -> Sequence[tuple[str, str]]:
-        if self.headline is None or self.headline_null_mean is None:
-            return self._details()
-        both, interval = (self.headline, self.headline_null_mean), self.confidence_interval
+    @property
+    def level_of_parts(self) -> float:
+        """The level of the intervals in the table: records that have some of their own say it."""
+        return float(getattr(self.question.estimator.core, "confidence_level", self.confidence_level))
+
+    def cells(self) -> list[list[str]]:
+        """Return rows of a table: whose value it is with the value, or below it the numbers of a record."""
+        value, mean, interval = self.headline, self.headline_null_mean, self.confidence_interval
+        if self.parts:
+            return [[self.question.what, "", "", ""], *map(_cells_of_part, self.parts)]
+        if value is None or mean is None:
+            return []
         ends = "none" if interval is None else ends_text(interval)
-        level = f"{percent(self.confidence_level)} interval"
-        return self.question.numbers(number(*both), number(*reversed(both)), (level, ends))
+        return [[self.question.what, number(value, mean), number(mean, value), ends]]
 
     def _notes(self) -> Sequence[str]:
-        return self.notes
+        return self.by_lens._notes() if self.by_lens else self.notes
 
     def _details(self) -> list[tuple[str, str]]:
+        if self.by_lens:
+            return self.by_lens._details()
         whole = " ".join(repr(self.estimate).split())
-        named = _names_numbers(self.estimate) or isinstance(self.estimate, float) or len(whole) > _LONGEST
+        named = isinstance(self.estimate, float) or len(whole) > _LONGEST
         none = "" if self.confidence_interval else "none: "
         shown = [("value", self.question.estimator.quantity), ("noise alone", EXPECTED)]
         if self.headline is None:
@@ -549,32 +605,17 @@ class Estimate(Result):
             *self.question.details(),
         ]
 
-    def numbers_beside(self) -> list[tuple[str, str, str]]:
-        """Return names and texts of the numbers that a record has beside the headline, with intervals of their own."""
-        if not _names_numbers(self.estimate):
-            return []
-        found = {each.name: getattr(self.estimate, each.name) for each in fields(self.estimate)}
-        ends = {name: found.get(f"{name}_interval", (np.nan, np.nan)) for name in found}
-        return [
-            (
-                name.replace("_", " "),
-                _value_beside(name, value),
-                ends_text(ends[name]) if all(map(isfinite, ends[name])) else "",
-            )
-            for name, value in found.items()
-            if isinstance(value, (int, float)) and value != self.headline and not name.endswith("_error")
-        ]
 
-
-def _value_beside(name: str, value: float) -> str:
-    if not isfinite(value):
-        return "not defined" if value != value else f"{value:g}"
-    return pvalue_cell(value) if name.endswith("pvalue") else number(value)
-
-
-def _names_numbers(shown: Any) -> bool:
-    """Whether this is a record whose fields say what their numbers are."""
-    return is_dataclass(shown) and not hasattr(shown, "headline")
+def _cells_of_part(part: Measure) -> list[str]:
+    """Return the cells of a number of a record; what is not defined is said so."""
+    known = isfinite(part.value)
+    value = number(part.value) if known else "not defined" if part.value != part.value else f"{part.value:g}"
+    return [
+        part.words,
+        pvalue_cell(part.value) if known and part.name.endswith("pvalue") else value,
+        number(part.expected) if isfinite(part.expected) else "",
+        ends_text(part.interval) if all(map(isfinite, part.interval)) else "",
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -641,7 +682,12 @@ class Inquiry:
     @property
     def noise_gives(self) -> str:
         """Introduce the mean under calibration: of an error it is what noise alone gives."""
-        return f"where {'noise alone' if self.estimator.core.extreme == 'large' else 'a calibrated model'} gives"
+        return f"where {'noise alone' if self.estimator.core.is_error else 'a calibrated model'} gives"
+
+    @property
+    def columns(self) -> tuple[str, str]:
+        """What a table calls the value, and its mean under calibration."""
+        return ("error", "noise alone") if self.estimator.core.is_error else ("value", "if calibrated")
 
     @property
     def stands_out(self) -> str:
@@ -658,18 +704,13 @@ class Inquiry:
 
     @property
     def quantity(self) -> str:
-        """What the value is, as the beginning of a sentence: "Area between curves (binned)"."""
-        quantity = self.estimator.quantity.replace("(total variation, ", "(")
+        """What the value is, as the beginning of a sentence, without what stands in brackets."""
+        quantity = re.sub(r" \([^()]*\)$", "", self.estimator.quantity)
         return f"{quantity[:1].upper()}{quantity[1:]}"
 
     def size_in_words(self, size: str) -> str:
-        """Write a value after the name of its quantity: "Area between curves (binned): 0.02"."""
+        """Write a value after the name of its quantity: "Average calibration error: 0.02"."""
         return f"{self.quantity}: {size}"
-
-    def numbers(self, value: str, noise: str, *more: tuple[str, str]) -> list[tuple[str, str]]:
-        """Return the names and texts of the numbers that results of one value have."""
-        which = [] if self.direction is None else [(name, f"{each:.3g}") for name, each in self.direction.named()]
-        return [(self.quantity, value), ("Noise alone", noise), *more, ("n", str(self.n)), *which]
 
     def details(self) -> list[tuple[str, str]]:
         """Return the names and texts that say what was asked, and of which rows."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null, NullDistribution, Restating, tie_slack, typical_size
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.exact import Exact, NotExact
+
+if TYPE_CHECKING:
+    from calibstat.inference.multiple import OmnibusTest
 
 _EXACT = Exact()
 
@@ -45,7 +48,10 @@ def calibration_test(
     computes it, up to a relative error below one percent, which the result states.)
 
     Without an estimator the p-value is that of `omnibus_test`, several statistics on the same redrawn labels, which see
-    more kinds of errors than any of them; the statistic is the expected calibration error, the size of what is wrong.
+    more kinds of errors than any of them; the statistic is the average calibration error, the size of what is wrong.
+    With more than two classes, and no `lens`, so are tested the top label, all classes together and each class by
+    itself (of at most 30), as by ``calibstat test``: all of them are in ``by_lens``, the p-value is the smallest one
+    adjusted by Holm's method, and the statistic is the largest error beyond noise of those that are rejected.
 
     Parameters
     ----------
@@ -56,7 +62,8 @@ def calibration_test(
         tested and ``ECE(EqualMass(15))`` shown, or `ExpectedMiscalibration` in the cells of a tree where more than two
         outcomes are seen; with more than 50 000 rows, or a `null` that does not redraw labels alone, this is tested.
     lens : Lens, optional
-        Looked through before the estimator's own: the same as ``lens | estimator``.
+        Looked through before the estimator's own: the same as ``lens | estimator``. Without both there are several for
+        more than two classes; ``Canonical()`` is that of all classes together.
     null : Null or {"strong", "weak", "multiplier", "exact", "saddlepoint", "asymptotic", "sequential"}, optional
         What is assumed, by an object or a name ("strong" is `Consistency`). By default the distribution is computed
         (`Exact`, or `Saddlepoint` for statistics that are linear in the labels) where statistic and data allow that,
@@ -78,8 +85,8 @@ def calibration_test(
     Returns
     -------
     CalibrationTest
-        With ``statistic``, ``pvalue``, ``null_distribution``, and ``panel`` where one was tested; prints itself in
-        words.
+        With ``statistic``, ``pvalue``, ``null_distribution``, ``panel`` where one was tested, and ``by_lens`` where
+        there are several lenses; prints itself in words.
 
     Raises
     ------
@@ -96,16 +103,17 @@ def calibration_test(
     >>> result = cs.calibration_test(sample, cs.ECE(cs.EqualMass(10)))
     >>> print(result.verdict)
     Evidence of miscalibration of P(True) at 5 % (n = 500, p < 1e-12): too high and too timid, 0.492 predicted, 0.314 \
-happened (O/E 0.639, slope 1.49). Expected calibration error of cell means (binned): 0.1777, where noise alone gives \
-0.04501.
+happened (O/E 0.639, slope 1.49). Average calibration error: 0.1777, where noise alone gives 0.04501.
     >>> statistic, pvalue = result
     >>> print(cs.calibration_test(sample, rng=0).direction.strip())
     It points to a smooth distortion: a shift, a slope, or bent tails.
     """
     if estimator is None:
-        return recommended_test(
-            sample, lens=lens, null=null, level=level, n_resamples=n_resamples, decision=decision, rng=rng
-        )
+        check_sample(sample)
+        options: dict[str, Any] = {"level": level, "decision": decision, "rng": rng}
+        if lens is None and len(sample.labels) > 2:
+            return _through_each_lens(sample, null, n_resamples, options)
+        return recommended_test(sample, lens=lens, null=null, n_resamples=n_resamples, **options)
     asked = None if null is None and n_resamples is None else check_null(null, n_resamples)
     question, seen = look_through(sample, estimator, lens, counted=asked is None or asked.takes_counts)
     estimator = question.estimator
@@ -157,6 +165,21 @@ happened (O/E 0.639, slope 1.49). Expected calibration error of cell means (binn
     )
 
 
+def _through_each_lens(
+    sample: Sample, null: Null | str | None, n_resamples: int | None, options: dict[str, Any]
+) -> CalibrationTest:
+    """Test through each recommended lens; a decision is about two outcomes."""
+    from calibstat.inference.by_lens import recommended_lenses, tested_together  # it is for several classes
+
+    def through(lens: Lens) -> Callable[[Null | str | None, int | None], CalibrationTest]:
+        own = options if lens.parts else options | {"decision": None}
+        return lambda null, often: recommended_test(sample, lens=lens, null=null, n_resamples=often, **own)
+
+    asked = [through(lens) for lens in recommended_lenses(sample.labels)]
+    found = tested_together(sample, asked, null, n_resamples, "holm", options["level"])
+    return replace(found.largest, pvalue=min(found.adjusted), by_lens=found)
+
+
 def _cost(sample: Sample, decision: Estimator, lens: Lens, level: float, rng: np.random.Generator) -> Estimate:
     """Estimate what a decision loses, through the lens of the test."""
     from calibstat.inference.estimate import estimate  # it needs this file
@@ -193,9 +216,13 @@ def recommended_test(
     if len(seen) > ROWS_FOR_PANEL or not redrawn or (n_resamples is None and _in_vain(redraws, null, level, seen)):
         return calibration_test(sample, size, **sized, **drawn)
     panel = omnibus_test(sample, **asked, **drawn)
-    found = calibration_test(sample, size, **sized)
+    return judged_by(panel, calibration_test(sample, size, **sized))
+
+
+def judged_by(panel: OmnibusTest, size: CalibrationTest) -> CalibrationTest:
+    """Return the test of a panel, with the size of the error that another test shows."""
     of_panel: dict[str, Any] = picked(panel, "pvalue hypothesis")
-    return replace(found, **of_panel, panel=panel, notes=found.notes + panel.notes)
+    return replace(size, **of_panel, panel=panel, notes=size.notes + panel.notes)
 
 
 def size_of_error(sample: Sample, lens: Lens | None) -> Estimator:

@@ -155,8 +155,8 @@ def test_too_few_resamples_for_holm(pets, off):
 
 def test_more_redraws_are_taken_where_the_usual_ones_could_not_reject(pets, file):
     few_rows = file("\n".join(GOOD.splitlines()[:21]))
-    assert "(999 resamples, seed 0)" in " ".join(pets(few_rows, "--level", "0.001", "--verbose")[1].split())
-    assert "(5559 resamples, seed 0)" in " ".join(pets(few_rows, "--level", "0.0009", "--verbose")[1].split())
+    assert "(999 resamples" in " ".join(pets(few_rows, "--level", "0.001", "--verbose")[1].split())
+    assert "(5559 resamples" in " ".join(pets(few_rows, "--level", "0.0009", "--verbose")[1].split())
 
 
 def test_many_classes_leave_class_wise_out(run, file):

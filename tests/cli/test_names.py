@@ -13,7 +13,8 @@ import pytest
 import calibstat as cs
 from calibstat.cli.estimators import TWO, VARIABLE, estimator_name, names, needs, short_names
 from calibstat.cli.options import build
-from calibstat.cli.questions import CLASS_WISE_UP_TO, default_lenses
+from calibstat.cli.questions import default_lenses
+from calibstat.inference.by_lens import CLASS_WISE_UP_TO
 from suites import slow_but
 
 EVERY = short_names()
@@ -139,6 +140,7 @@ def test_case_and_hyphens_do_not_matter(name):
 
 
 def test_default_lenses():
-    assert default_lenses(2) == ("canonical",)
-    assert default_lenses(3) == default_lenses(CLASS_WISE_UP_TO) == ("top-label", "canonical", "class-wise")
-    assert default_lenses(CLASS_WISE_UP_TO + 1) == ("top-label", "canonical")
+    assert default_lenses(range(2)) == ["canonical"]
+    for n_classes in (3, CLASS_WISE_UP_TO):
+        assert default_lenses(range(n_classes)) == ["top-label", "canonical", "class-wise"]
+    assert default_lenses(range(CLASS_WISE_UP_TO + 1)) == ["top-label", "canonical"]

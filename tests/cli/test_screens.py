@@ -52,14 +52,17 @@ How this was computed: --verbose
         ("test", *TWO),
         """\
 Calibration of P(1) is not rejected at 5 % (n = 600, p = 0.863): 0.494
-predicted, 0.482 happened (O/E 0.975, slope 0.989). Expected calibration error
-of cell means (binned): 0.02965, where noise alone gives 0.05048.
+predicted, 0.482 happened (O/E 0.975, slope 0.989). Average calibration error:
+0.02965, where noise alone gives 0.05048.
+
+calibration of    error  noise alone      p  rows  predicted  happened    O/E
+P(1)            0.02965      0.05048  0.863   600      0.494     0.482  0.975
 
 note        p-values do not hold if the model or its calibration was fitted on
             these rows, if rows come in clusters (several of one patient, one
             video), or if predictions are cross-validated
 
-How this was computed: --verbose
+Column slope and how this was computed: --verbose
 """,
     ),
     (
@@ -73,7 +76,8 @@ predicted, 0.462 happened (O/E 0.761, slope 0.597).
 
 calibration of                        error  noise alone  adjusted p       about
 P(predicted class)                   0.1449       0.0587       0.002  *  < 1e-12
-P(predicted clas..., beyond overall  0.0606       0.0494       0.194
+P(predicted class) given age,        0.0606       0.0494       0.194
+  beyond overall
 
 note        0.001 is the smallest p-value that 999 redraws can give; how small
             they are by theory is under "about"
@@ -88,12 +92,11 @@ Column p and how this was computed: --verbose
         80,
         ("estimate", *PETS, "--lens", "top-label", "--lens", "class-wise:cat"),
         """\
-Expected calibration error of cell means (binned): 0.1449 (95 %: 0.05797 to
-0.2318), where noise alone gives 0.05873. P(predicted class) (n = 600): 0.607
-predicted, 0.462 happened (O/E 0.761, slope 0.597). Of 2 values it exceeds noise
-by most.
+Average calibration error: 0.1449 (95 %: 0.05797 to 0.2318), where noise alone
+gives 0.05873. P(predicted class) (n = 600): 0.607 predicted, 0.462 happened
+(O/E 0.761, slope 0.597). Of 2 values it exceeds noise by most.
 
-calibration of       value  noise alone      95 % interval
+calibration of       error  noise alone      95 % interval
 P(predicted class)  0.1449      0.05873  0.05797 to 0.2318
 P(cat)              0.1082      0.04968  0.02979 to 0.1866
 
@@ -110,16 +113,16 @@ How this was computed: --verbose
         80,
         ("estimate", *TWO, "--estimator", "Cox"),
         """\
-Score statistic of calibration intercept 0 and slope 1: 0.5574 (no interval),
-where noise alone gives 1.983. P(1) (n = 600): 0.494 predicted, 0.482 happened
-(O/E 0.975, slope 0.989).
+Calibration slope 0.9885 (95 %: 0.8164 to 1.161), intercept in the large
+-0.07272 (-0.2672 to 0.1218); a calibrated model has 1 and 0. P(1) (n = 600):
+0.494 predicted, 0.482 happened (O/E 0.975, slope 0.989).
 
-calibration of               value  noise alone      95 % interval
-P(1)                        0.5574        1.983               none
-  intercept in the large  -0.07272               -0.2672 to 0.1218
-  intercept               -0.07226               -0.2663 to 0.1218
-  slope                     0.9885                 0.8164 to 1.161
-  likelihood ratio          0.5541
+of P(1)                        value  if calibrated      95 % interval
+calibration slope             0.9885              1    0.8164 to 1.161
+intercept in the large      -0.07272              0  -0.2672 to 0.1218
+intercept beside the slope  -0.07226              0  -0.2663 to 0.1218
+likelihood ratio              0.5541
+score statistic               0.5574          1.983
 
 note        intervals do not hold if the model or its calibration was fitted on
             these rows, if rows come in clusters (several of one patient, one
@@ -158,8 +161,10 @@ How this was computed: --verbose
         ("test", *TWO),
         """\
 Calibration of P(1) is not rejected at 5 % (n = 600, p = 0.863): 0.494 predicted, 0.482 happened
-(O/E 0.975, slope 0.989). Expected calibration error of cell means (binned): 0.02965, where noise
-alone gives 0.05048.
+(O/E 0.975, slope 0.989). Average calibration error: 0.02965, where noise alone gives 0.05048.
+
+calibration of    error  noise alone      p  rows  predicted  happened    O/E  slope
+P(1)            0.02965      0.05048  0.863   600      0.494     0.482  0.975  0.989
 
 note        p-values do not hold if the model or its calibration was fitted on these rows, if rows
             come in clusters (several of one patient, one video), or if predictions are
@@ -193,11 +198,11 @@ How this was computed: --verbose
         120,
         ("estimate", *PETS, "--lens", "top-label", "--lens", "class-wise:cat"),
         """\
-Expected calibration error of cell means (binned): 0.1449 (95 %: 0.05797 to 0.2318), where noise
-alone gives 0.05873. P(predicted class) (n = 600): 0.607 predicted, 0.462 happened (O/E 0.761, slope
-0.597). Of 2 values it exceeds noise by most.
+Average calibration error: 0.1449 (95 %: 0.05797 to 0.2318), where noise alone gives 0.05873.
+P(predicted class) (n = 600): 0.607 predicted, 0.462 happened (O/E 0.761, slope 0.597). Of 2 values
+it exceeds noise by most.
 
-calibration of       value  noise alone      95 % interval
+calibration of       error  noise alone      95 % interval
 P(predicted class)  0.1449      0.05873  0.05797 to 0.2318
 P(cat)              0.1082      0.04968  0.02979 to 0.1866
 
@@ -214,15 +219,16 @@ How this was computed: --verbose
         120,
         ("estimate", *TWO, "--estimator", "Cox"),
         """\
-Score statistic of calibration intercept 0 and slope 1: 0.5574 (no interval), where noise alone
-gives 1.983. P(1) (n = 600): 0.494 predicted, 0.482 happened (O/E 0.975, slope 0.989).
+Calibration slope 0.9885 (95 %: 0.8164 to 1.161), intercept in the large -0.07272 (-0.2672 to
+0.1218); a calibrated model has 1 and 0. P(1) (n = 600): 0.494 predicted, 0.482 happened (O/E 0.975,
+slope 0.989).
 
-calibration of               value  noise alone      95 % interval
-P(1)                        0.5574        1.983               none
-  intercept in the large  -0.07272               -0.2672 to 0.1218
-  intercept               -0.07226               -0.2663 to 0.1218
-  slope                     0.9885                 0.8164 to 1.161
-  likelihood ratio          0.5541
+of P(1)                        value  if calibrated      95 % interval
+calibration slope             0.9885              1    0.8164 to 1.161
+intercept in the large      -0.07272              0  -0.2672 to 0.1218
+intercept beside the slope  -0.07226              0  -0.2663 to 0.1218
+likelihood ratio              0.5541
+score statistic               0.5574          1.983
 
 note        intervals do not hold if the model or its calibration was fitted on these rows, if rows
             come in clusters (several of one patient, one video), or if predictions are

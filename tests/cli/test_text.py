@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from calibstat.cli.test import Record, _n_decimals, headline
+import calibstat as cs
 from calibstat.cli.text import notice
+from calibstat.inference.by_lens import n_decimals
 from calibstat.inference.multiplicity import benjamini_yekutieli
 from suites import slow_but
 
@@ -90,7 +92,7 @@ def test_the_smallest_pvalue_of_draws_is_no_bound(pets, off):
 def test_the_default_pvalue_is_that_of_the_panel_and_the_value_its_size(pets, off):
     out = " ".join(pets(off, "--lens", "top-label", "--verbose")[1].split())
     assert "p = 0.001): too high and too extreme, 0.607 predicted, 0.462 happened (O/E 0.761, slope 0.597)." in out
-    assert "Expected calibration error of cell means (binned): " in out
+    assert "Average calibration error: " in out
     assert "the strongest of several statistics on the same redraws: Spiegelhalter, cubic score, Anders" in out
     assert "as of a calibrated model with as many rows (computed, no Monte Carlo error)" in out
 
@@ -102,18 +104,20 @@ def test_pvalues_are_computed_where_that_can_be_and_the_text_says_which(pets, of
     assert float(top[-3]) < 1e-4
     assert canonical[-3] == "0.001"
     words = " ".join(out.split())
-    assert re.search(r"top-label: [^()]* \(computed, no Monte Carlo error\)", words)
-    assert re.search(r"canonical: [^()]* \(999 resamples, seed 0\)", words)
+    assert re.search(r"P\(predicted class\): [^()]* \(computed, no Monte Carlo error\)", words)
+    assert re.search(r"all 3 probabilities together: [^()]* \(999 resamples\)", words)
     only = " ".join(pets(off, "--lens", "top-label", *measure, "--verbose")[1].split())
-    assert "(computed, no Monte Carlo error)" in only
+    assert "no Monte Carlo error" in only
     assert "resamples" not in only
 
 
-def test_a_single_test_needs_no_table(run, binary):
+def test_a_single_test_has_a_table_of_one_row(run, binary):
     _, out, _ = run("test", binary, "--label", "y", "--probs", "p", "--verbose")
     assert re.match(r"Calibration of P\(1\) is not rejected at 5 % \(n = 600, p = [\d.]+\): 0\.\d+ predicted, 0\.", out)
     assert "Holm" not in out
-    assert "calibration of" not in out
+    (heading, row) = table(out)
+    assert heading == ["calibration of", "error", "noise alone", "p", "rows", "predicted", "happened", "O/E", "slope"]
+    assert (row[0], row[4]) == ("P(1)", "600")
 
 
 def test_what_was_tested_and_what_breaks_it_is_said(pets, fair):
@@ -125,8 +129,8 @@ def test_what_was_tested_and_what_breaks_it_is_said(pets, fair):
         "fitted on these rows",
         "clusters",
         "cross-validated",
-        "999 resamples, seed 0",
-        "top-label, class-wise: expected calibration error",
+        "(999 resamples)",
+        "P(predicted class), P(cat), P(dog) and P(eel): ",
     ):
         assert words in plain
     assert "beyond the error of the prediction: after predictions were recalibrated on these rows" in conditioned
@@ -148,22 +152,13 @@ def test_small_numbers_keep_digits(pets, fair):
     assert len(rows[1][2].lstrip("0.")) >= 2
 
 
-def test_the_headline_uses_adjusted_pvalues():
+def test_the_headline_uses_adjusted_pvalues(pets, fair):
     """A raw p-value below 5 % among many is no evidence."""
-    test = SimpleNamespace(
-        statistic=0.2,
-        null_mean=0.1,
-        pvalue=0.04,
-        question=SimpleNamespace(n=10),
-        n_resamples=999,
-        null_distribution=SimpleNamespace(floor=0.001, monte_carlo=True),
-        panel=None,
-    )
-    record = Record(question=None, test=test, pvalue_adjusted=0.08)
-    assert (
-        headline([record, record], 0.05)
-        == "Calibration is not rejected at 5 % in 2 tests (n = 10, smallest adjusted p = 0.08)."
-    )
+    (record, *_) = json.loads(pets(fair, "--format", "json")[1])
+    found = cs.calibration_test(cs.generators.DirichletPredictions([1, 1, 1]).sample(100, rng=0), rng=0).by_lens
+    smallest = replace(found, tests=tuple(replace(each, pvalue=0.04) for each in found.tests), adjusted=(0.08,) * 5)
+    assert record["pvalue_adjusted"] > 0.05
+    assert smallest.verdict == "Calibration is not rejected at 5 % in 5 tests (n = 100, smallest adjusted p = 0.08)."
 
 
 def test_one_test_and_one_redraw_are_singular_and_the_headline_says_that_no_data_could_be_rejected(run, binary):
@@ -175,7 +170,7 @@ def test_one_test_and_one_redraw_are_singular_and_the_headline_says_that_no_data
         "No test could reject at 5 %, whatever the data: with 1 redraw the smallest possible p-value is 0.5 (at least "
         "19 redraws are needed). Calibration of P(1) is not rejected at 5 % (n = 600, p = "
     )
-    assert "(1 resample, seed 0)" in " ".join(out.split())
+    assert "(1 resample)" in " ".join(out.split())
     assert "Holm" not in out
 
 
@@ -191,7 +186,7 @@ def test_more_redraws_are_taken_where_none_of_those_asked_for_could_reject(pets,
     _, out, _ = pets(off, *options)
     words = " ".join(out.split())
     assert out.startswith("Evidence of miscalibration at ")
-    assert f"({taken} resamples, seed 0)" in " ".join(pets(off, *options, "--verbose")[1].split())
+    assert f"({taken} resamples)" in " ".join(pets(off, *options, "--verbose")[1].split())
     assert f"note {taken} redraws were taken, since with {options[1]} no adjusted p-value could be at most" in words
     records = json.loads(pets(off, *options, "--format", "json")[1])
     assert {record["n_resamples"] for record in records} == {taken}
@@ -207,7 +202,7 @@ def test_what_rounding_leaves_of_zero_adds_no_digits():
     noise, zero, small = ((0.05, 0.03), (0.001, 1.7e-15), (0.0002, 0.00012))
 
     def decimals(*pairs):
-        return _n_decimals([SimpleNamespace(statistic=value, null_mean=mean) for value, mean in pairs])
+        return n_decimals([SimpleNamespace(statistic=value, null_mean=mean) for value, mean in pairs])
 
     assert decimals(noise, zero) == decimals(noise) == decimals(zero) == 4
     assert decimals(small) == decimals(small, zero) == 5

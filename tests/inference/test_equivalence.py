@@ -122,9 +122,9 @@ def test_words_name_the_level_of_the_test_and_the_confidence_of_the_bound():
     def said(**options):
         return cs.equivalence_test(sample, cs.ECE(), 0.5, rng=0, **options).verdict
 
-    assert said().startswith("With 95 % confidence the expected")
+    assert said().startswith("With 95 % confidence the average")
     assert "confidence." not in said()
-    assert said(level=0.01).startswith("At level 1 % the expected")
+    assert said(level=0.01).startswith("At level 1 % the average")
     assert said(level=0.01).endswith(" with 95 % confidence (n = 500, p = 0.002).")
-    assert said(level=1e-9).startswith("It cannot be said at level 1e-07 % that the expected")
+    assert said(level=1e-9).startswith("It cannot be said at level 1e-07 % that the average")
     assert "100 %" not in said(level=1e-9)

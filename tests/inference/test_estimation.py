@@ -33,7 +33,7 @@ def test_there_is_an_interval_and_the_text_says_for_what(calibrated):
 def test_text_shows_value_null_mean_lens_labels_and_source(miscalibrated):
     found = cs.estimate(miscalibrated, cs.TopLabel() | ECE, rng=0)
     for part in (
-        f"Expected calibration error of cell means (binned): {found.estimate:.4g} (95 %: ",
+        f"Average calibration error: {found.estimate:.4g} (95 %: ",
         f"where noise alone gives {found.null_mean:.4g}. P(predicted class) (n = 600): ",
         "seen through TopLabel()",
         "n = 600",

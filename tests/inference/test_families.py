@@ -101,7 +101,7 @@ def test_each_class_and_a_lens_in_front(miscalibrated):
     )
     one = replace(found, adjusted=np.array([0.3, 0.01, 0.3]))
     assert one.verdict.startswith(
-        "Evidence of miscalibration of P(dog) at 5 % (1 of 3 classes, n = 600, adjusted p = 0.01): expected calib"
+        "Evidence of miscalibration of P(dog) at 5 % (1 of 3 classes, n = 600, adjusted p = 0.01): average calib"
     )
     none = replace(found, adjusted=np.full(3, 0.3))
     assert none.verdict.startswith("Calibration of each class by itself is not rejected at 5 % in 3 tests (n = 600, ")
@@ -168,13 +168,13 @@ def test_words_and_tables():
     off = multiple_test(sites(1200), cs.Within("site", TEN), rng=0)
     fair = multiple_test(sites(1200, off=()), cs.Within("site", TEN), rng=0)
     assert off.verdict == (
-        "Evidence of miscalibration of P(True) for b at 5 % (1 of 4 tests, n = 1200, adjusted p = 0.001): expected "
-        "calibration error of cell means 0.1806, where a calibrated model gives 0.05862."
+        "Evidence of miscalibration of P(True) for b at 5 % (1 of 4 tests, n = 1200, adjusted p = 0.001): average "
+        "calibration error 0.1806, where a calibrated model gives 0.05862."
     )
     assert fair.verdict.startswith(
         "Calibration of P(True) is not rejected at 5 % in 4 tests (n = 1200, smallest adjusted p = "
     )
-    assert "of each name by itself: expected calibration error" in off.to_text(verbose=True)
+    assert "of each name by itself: average calibration error" in off.to_text(verbose=True)
     assert "largest, over the levels" not in str(off)
     assert "is calibrated" not in str(fair)
     assert list(off) == ["a", "b", "c", "d"]

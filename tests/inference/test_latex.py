@@ -73,9 +73,13 @@ def test_a_table_shows_what_is_printed():
 
 
 def test_a_result_without_a_table_gives_its_numbers():
-    text = one().to_latex()
+    text = cs.estimate(sample(), cs.HistogramRegression(cs.EqualMass(5)), n_resamples=19, rng=0).to_latex()
     assert r"\begin{tabular}{lp{0.75\linewidth}}" in text
     assert r"\midrule" not in text
-    assert "Noise alone & " in text
-    assert "n & 120 " in text
+    assert "data & n = 120" in text
+
+
+def test_a_test_is_a_table_of_one_row():
+    text = one().to_latex()
+    assert "noise alone & p & rows" in text
     assert "ECE(" not in text

@@ -133,7 +133,9 @@ def test_the_interval_of_the_pvalue_is_that_of_its_draws():
 
 def test_the_default_looks_through_a_lens_and_sees_several_classes():
     sample = classes(200, 1, 0.5)
-    top, whole = (cs.calibration_test(sample, lens=lens, n_resamples=99, rng=0) for lens in (cs.TopLabel(), None))
+    top, whole = (
+        cs.calibration_test(sample, lens=lens, n_resamples=99, rng=0) for lens in (cs.TopLabel(), cs.Canonical())
+    )
     assert top.question.estimator == cs.TopLabel() | cs.ECE(cs.EqualMass(15))
     assert whole.question.estimator == cs.ExpectedMiscalibration(cs.VarianceTree(20))
     assert len(top.panel.names) == len(whole.panel.names) == 5

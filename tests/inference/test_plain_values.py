@@ -45,7 +45,7 @@ def test_records_have_a_headline_and_values(small, estimator):
     assert values["estimate"] == pytest.approx(cs.calibration_test(small, estimator, rng=0).statistic)
     assert values["values"]
     assert values["null_mean"] == pytest.approx(found.headline_null_mean)
-    assert f": {found.headline:.4g} (" in found.verdict
+    assert f"{found.headline:.4g}" in everything(found)
     assert "an array" not in everything(found)
 
 
@@ -60,22 +60,58 @@ def test_what_has_no_headline(small, estimator):
 
 def test_a_record_shows_each_number_beside_the_headline_with_its_own_interval(small):
     fit, text = cs.Cox()(small), everything(cs.estimate(small, cs.Cox(), n_resamples=9, rng=0))
-    assert f"Score statistic of calibration intercept 0 and slope 1: {fit.score:.4g} (no interval)" in text
-    assert re.search(rf"\nintercept in the large +{fit.intercept_in_the_large:.4g} ", text)
     low, high = fit.slope_interval
-    assert re.search(rf"\nslope +{fit.slope:.4g} +{low:.4g} to {high:.4g}\n", text)
+    assert text.startswith(f"Calibration slope {fit.slope:.4g} (95 %: {low:.4g} to {high:.4g}), intercept in the large")
+    assert re.search(rf"\ncalibration slope +{fit.slope:.4g} +1 +{low:.4g} to {high:.4g}\n", text)
+    assert re.search(rf"\nintercept in the large +{fit.intercept_in_the_large:.4g} +0 ", text)
+    assert re.search(rf"\nscore statistic +{fit.score:.4g} ", text)
     assert "CoxFit(" not in text
-    assert "95 % interval" not in everything(cs.estimate(small, cs.ObservedToExpected(), n_resamples=9, rng=0))
-    parts = everything(cs.estimate(small, cs.BrierDecomposition(), n_resamples=9, rng=0))
-    assert "calibration part of the Brier score" in parts
-    assert re.search(rf"\nscore +{cs.BrierScore()(small):.4g}\n", parts)
+
+
+@pytest.mark.parametrize(
+    ("record", "alone"),
+    [
+        (cs.ICI(), {name: cs.ICI(statistic=name) for name in ("ici", "e50", "e90", "emax")}),
+        (cs.BrierDecomposition(cs.EqualMass(10)), {"score": cs.BrierScore()}),
+        (cs.CORP(cs.LogScore()), {"score": cs.LogScore()}),
+        (cs.ObservedToExpected(), {"ratio": cs.ObservedToExpected()}),
+    ],
+    ids=repr,
+)
+def test_a_number_of_a_record_has_the_value_and_about_the_interval_that_it_has_alone(small, record, alone):
+    parts = {each.name: each for each in cs.estimate(small, record, rng=0).parts}
+    for name, estimator in alone.items():
+        found = cs.estimate(small, estimator, rng=0)
+        assert parts[name].value == pytest.approx(found.headline)
+        assert parts[name].interval == pytest.approx(found.confidence_interval, abs=0.03)
+
+
+def test_the_parts_of_a_score_have_intervals_that_hold_them(small):
+    for record in (cs.BrierDecomposition(cs.EqualMass(10)), cs.CORP(), cs.CORP(cs.LogScore())):
+        parts = {each.name: each for each in cs.estimate(small, record, n_resamples=99, rng=0).parts}
+        for name in {"sharpness", "uncertainty"} & set(parts):
+            assert parts[name].low < parts[name].value <= parts[name].high
 
 
 def test_numbers_that_are_not_defined_are_said_so():
     apart = cs.Sample([0, 0, 0, 1], [0.0, 0.0, 0.2, 0.0])
     text = everything(cs.estimate(apart, cs.Cox(), n_resamples=9, rng=0))
-    assert "slope 1: inf (no interval)" in text
-    assert re.search(r"\nslope +not defined", text)
+    assert "Distance of slope and intercept from 1 and 0: inf (no interval)" in text
+    assert re.search(r"\ncalibration slope +not defined", text)
+
+
+def test_certain_predictions_that_are_right_have_no_interval_by_the_noise_of_rows():
+    sure = cs.Sample([0, 1] * 50, [0.0, 1.0] * 50)
+    found = cs.estimate(sure, cs.ObservedToExpected(), n_resamples=9, rng=0)
+    assert found.confidence_interval is None
+    assert found.notes[0].startswith("all predictions are certain and right")
+    assert not np.isfinite(cs.Cox()(sure).intercept_in_the_large)
+
+
+def test_events_that_nobody_expected_are_infinitely_many_times_as_many():
+    found = cs.estimate(cs.Sample([0, 1], [0.0, 0.0]), cs.ObservedToExpected(), n_resamples=9, rng=0)
+    assert (found.headline, found.confidence_interval) == (np.inf, None)
+    assert cs.ObservedToExpected()(cs.Sample([0, 0], [0.0, 0.0], labels=[0, 1])).ratio == 1
 
 
 def test_a_statistic_that_is_infinite():

@@ -23,6 +23,11 @@ def sample():
     return cs.generators.BetaPredictions(1, 1, cs.generators.Slope(0.5)).sample(300, rng=0)
 
 
+@cache
+def three_classes():
+    return cs.generators.DirichletPredictions([1, 1, 1]).sample(300, rng=0)
+
+
 def three_models():
     raw = sample()
     halves = raw.y_prob[:, 1] / 2
@@ -96,6 +101,10 @@ RESULTS = {
     "Desiderata of a world": lambda: cs.desiderata(cs.generators.FinitePredictions([0.2, 0.6], [0.1, 0.5])),
     "SimplificationPath": lambda: cs.simplify(sample(), 3, rng=0),
     "SimplificationPath of a world": lambda: cs.simplify(cs.generators.FinitePredictions([0.2, 0.6], [0.1, 0.5]), 1),
+    "TestsByLens": lambda: cs.calibration_test(three_classes(), n_resamples=99, rng=0).by_lens,
+    "EstimatesByLens": lambda: cs.estimate(three_classes(), n_resamples=99, rng=0).by_lens,
+    "CalibrationTest of several lenses": lambda: cs.calibration_test(three_classes(), n_resamples=99, rng=0),
+    "Estimate of several lenses": lambda: cs.estimate(three_classes(), n_resamples=99, rng=0),
     "OmnibusTest": lambda: cs.omnibus_test(sample(), n_resamples=19, rng=0),
 }
 
@@ -246,6 +255,8 @@ def test_markup_in_names_is_escaped():
 
 # True or false, a table that needs no picture of its own, or parts of a result whose picture shows them.
 WITHOUT_A_PICTURE = {
+    "TestsByLens",
+    "EstimatesByLens",
     "ClinicalGroups",
     "PrecisionPlan",
     "Properties",

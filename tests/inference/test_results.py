@@ -73,7 +73,7 @@ def test_forbidden_words_would_be_found(text):
 def test_verdict_without_evidence(kept):
     assert re.fullmatch(
         r"Calibration of P\(yes\) is not rejected at 5 % \(n = 400, p = 0\.\d+\): 0\.495 predicted, 0\.502 happened "
-        r"\(O/E 1\.02, slope 1\.04\)\. Expected calibration error of cell means \(binned\): 0\.04507, "
+        r"\(O/E 1\.02, slope 1\.04\)\. Average calibration error: 0\.04507, "
         r"where noise alone gives 0\.0502\.",
         kept.verdict,
     )
@@ -105,7 +105,7 @@ def test_a_computed_pvalue_at_its_floor_is_a_bound():
 
 
 def test_verdict_with_evidence_is_followed_by_its_size(rejected):
-    of_what = "Expected calibration error of cell means (binned)"
+    of_what = "Average calibration error"
     size = f"{of_what}: {rejected.statistic:.4g}, where noise alone gives {rejected.null_mean:.4g}"
     assert rejected.verdict.startswith("Evidence of miscalibration of P(predicted class) at 5 % (n = 600, ")
     assert rejected.verdict.index("Evidence") < rejected.verdict.index(size)
@@ -122,7 +122,7 @@ def test_the_smallest_pvalue_of_draws_is_no_bound(miscalibrated, n_resamples, fl
 def test_text_shows_everything_that_is_needed_to_read_it(rejected):
     text = everything(rejected)
     for part in (
-        f"{rejected.statistic:.4g}: expected calibration error of cell means",
+        f"{rejected.statistic:.4g}: average calibration error (ECE, in cells)",
         f"where noise alone gives {rejected.null_mean:.4g}",
         "TopLabel() | ECE(binning=EqualMass(n_bins=10))",
         "n = 600",

@@ -40,8 +40,8 @@ def margin():
 SCREENS = {
     (several, 80): """\
 Evidence of miscalibration of P(True) for a, b and c at 5 % (3 of 4 tests, n =
-2000). The clearest, b: expected calibration error of cell means 0.1778, where a
-calibrated model gives 0.04399 (adjusted p = 0.001).
+2000). The clearest, b: average calibration error 0.1778, where a calibrated
+model gives 0.04399 (adjusted p = 0.001).
 
 name    value  if calibrated  above noise, in its SDs  adjusted p     about
 a      0.0804        0.04366                      3.5       0.003  *
@@ -56,8 +56,7 @@ Column p and how this was computed: .to_text(verbose=True)
 """,
     (several, 120): """\
 Evidence of miscalibration of P(True) for a, b and c at 5 % (3 of 4 tests, n = 2000). The clearest,
-b: expected calibration error of cell means 0.1778, where a calibrated model gives 0.04399 (adjusted
-p = 0.001).
+b: average calibration error 0.1778, where a calibrated model gives 0.04399 (adjusted p = 0.001).
 
 name    value  if calibrated  above noise, in its SDs      p  adjusted p     about
 a      0.0804        0.04366                      3.5  0.001       0.003  *
@@ -106,9 +105,8 @@ note        0.001 is the smallest p-value that 999 redraws can give; how small t
 How this was computed: .to_text(verbose=True)
 """,
     (margin, 80): """\
-It cannot be said with 95 % confidence that the expected calibration error of
-cell means of P(True) is at most 0.1: its upper bound is 0.1008 (n = 2000, p =
-0.065).
+It cannot be said with 95 % confidence that the average calibration error of
+P(True) is at most 0.1: its upper bound is 0.1008 (n = 2000, p = 0.065).
 
   value  95 % bound  margin  95 % if calibrated
 0.06488      0.1008     0.1  0.001102 to 0.03173
@@ -116,8 +114,8 @@ cell means of P(True) is at most 0.1: its upper bound is 0.1008 (n = 2000, p =
 How this was computed: .to_text(verbose=True)
 """,
     (margin, 120): """\
-It cannot be said with 95 % confidence that the expected calibration error of cell means of P(True)
-is at most 0.1: its upper bound is 0.1008 (n = 2000, p = 0.065).
+It cannot be said with 95 % confidence that the average calibration error of P(True) is at most 0.1:
+its upper bound is 0.1008 (n = 2000, p = 0.065).
 
   value  95 % bound  margin  95 % if calibrated
 0.06488      0.1008     0.1  0.001102 to 0.03173

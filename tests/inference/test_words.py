@@ -199,5 +199,5 @@ def test_brackets_of_what_a_number_is_are_whole():
     for estimator in (cs.EachClass(cs.ECE()), cs.Family({"top": cs.TopLabel() | ECE})):
         verdict = cs.calibration_test(sample, estimator, rng=0).verdict
         assert "Evidence" in verdict
-        assert verdict.count("(") == verdict.count(")") >= 2
+        assert verdict.count("(") == verdict.count(")") >= 1
         assert "redrawn labels test" not in verdict
