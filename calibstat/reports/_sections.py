@@ -225,15 +225,19 @@ def _tetrahedron(display: SimplexDisplay, lens: str) -> Block:
     rows = [round(share * display.n) for share in display.proportion.tolist()]
     clipped = [each.clip(0, 1).round(5).tolist() for each in (display.mean_prediction, display.mean_outcome)]
     arrows = [
-        {"predicted": predicted, "happened": happened, "rows": max(1, n)}
-        for predicted, happened, n in zip(*clipped, rows, strict=True)
+        {"predicted": predicted, "happened": happened, "rows": max(1, n), "beyond": beyond}
+        for predicted, happened, n, beyond in zip(*clipped, rows, display.outside.tolist(), strict=True)
     ]
     block: Block = {
         "kind": "simplex",
         "classes": [shown(label) for label in display.labels],
         "arrows": arrows,
         "alt": f"Tetrahedron of four classes with {counted(len(arrows), 'arrow')} from predictions to outcomes.",
-        "caption": display.caption,
+        "caption": (
+            "A disc is a group of rows with similar predictions, larger for more rows; its arrow leads to what "
+            "happened. In a calibrated model with these predictions, no arrow is as long as those in the strong "
+            f"colour in {percent(display.coverage)} of draws or more, all groups together."
+        ),
     }
     return block | ({"lens": lens} if lens else {})
 

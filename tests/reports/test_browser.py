@@ -9,10 +9,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from calibstat.data.sample import Sample
 from calibstat.reports.page import render
-from reports.documents import LENSES, hostile, report
+from calibstat.reports.report import report as calibration_report
+from reports.documents import EVIL, LENSES, hostile, report
 
 WHY = "it comes with the extra 'test'"
 playwright = pytest.importorskip("playwright.sync_api", reason=f"playwright drives the browser: {WHY}")
@@ -100,6 +103,25 @@ def test_silence_would_be_broken_by_a_request(opened, browser):
 def test_only_tables_are_wider_than_the_window(opened, name, width):
     page = opened(name, width=width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_report_of_data_loads_in_silence_and_puts_up_no_barrier(opened, folder):
+    rng = np.random.default_rng(0)
+    classes = np.array(["cat", EVIL, "car", "truck"])
+    y_prob = rng.dirichlet(np.full(4, 0.5), 300)
+    y_true = classes[[rng.choice(4, p=row) for row in 0.7 * y_prob + 0.075]]
+    variables = {f"group {EVIL}": rng.choice(["a", EVIL], 300)}
+    sample = Sample(y_true, y_prob, labels=list(classes), variables=variables)
+    made = calibration_report(sample, by=list(variables), calibrators={})
+    kinds = {block["kind"] for section in made.document["sections"] for block in section["blocks"]}
+    assert kinds == {"text", "table", "picture", "code", "terms", "simplex"}
+    (folder / "data.html").write_text(made.to_html(), encoding="utf-8")
+    for scheme, width in [("light", 1400), ("dark", 360)]:
+        page = opened("data", width=width, color_scheme=scheme)
+        choice(page, "all").check()
+        found = axe.Axe().run(page).response["violations"]
+        assert [(each["id"], each["impact"], each["nodes"][0]["target"]) for each in found] == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 # Tables

@@ -242,6 +242,7 @@ def test_four_classes_have_a_simplex_and_three_a_picture_of_it():
     assert simplex["classes"] == ["0", "1", "2", "3"]
     assert all(sum(arrow["predicted"]) == pytest.approx(1, abs=1e-4) for arrow in simplex["arrows"])
     assert sum(arrow["rows"] for arrow in simplex["arrows"]) == pytest.approx(1200, abs=len(simplex["arrows"]))
+    assert {arrow["beyond"] for arrow in simplex["arrows"]} <= {True, False}
     assert "Simplex of three classes" in blocks("three", "picture")[-1]["alt"]
 
 
