@@ -9,6 +9,7 @@ it before you commit it.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -17,11 +18,12 @@ from html import unescape
 from pathlib import Path
 
 import nbformat
-from nbconvert.preprocessors import ExecutePreprocessor
+from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 FOLDER = Path(__file__).resolve().parent
 _SECONDS = 600
+_BACKEND = "module://matplotlib_inline.backend_inline"
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 _TAGS = re.compile(r"<style.*?</style>|<[^>]*>", re.DOTALL)
 # Other versions of libraries and other processors move the last digits of a fit.
@@ -36,8 +38,10 @@ def notebooks() -> list[Path]:
 def run(path: Path) -> NotebookNode:
     """Run a notebook, and return it with its new outputs, without the traces of this run."""
     notebook = nbformat.read(path, as_version=4)
-    runner = ExecutePreprocessor(timeout=_SECONDS)
-    runner.preprocess(notebook, {"metadata": {"path": str(FOLDER)}})
+    runner = NotebookClient(
+        notebook, timeout=_SECONDS, resources={"metadata": {"path": str(FOLDER)}}
+    )
+    runner.execute(env={**os.environ, "MPLBACKEND": _BACKEND})
     for number, cell in enumerate(notebook.cells):
         cell.id, cell.metadata = f"cell-{number}", NotebookNode()
         for output in cell.get("outputs", ()):

@@ -18,7 +18,7 @@ LARGEST = 300_000
 
 @pytest.fixture(scope="module")
 def runner():
-    pytest.importorskip("nbconvert")
+    pytest.importorskip("nbclient")
     spec = spec_from_file_location("run_notebooks", FOLDER / "run.py")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
