@@ -142,7 +142,7 @@ VERBS = {
     "average_labels": Verb(lambda raw: cs.average_labels(raw.world), 0.07, 0.06),
     "merge_cells": Verb(lambda raw: cs.merge_cells(raw.world, [0.05, 0.15]), 0.06, 0.05),
     "properties": Verb(lambda raw: cs.properties(raw.world), 0.07, 0.06),
-    "report": Verb(lambda raw: cs.report(raw.sample(), rng=0), 700, 2500),
+    "report": Verb(lambda raw: cs.report(raw.sample(), rng=0), 300, 1150),
     "cite": Verb(lambda _: cs.cite(ECE), 0.1, 0.08),
     "holm": Verb(lambda raw: cs.holm(raw.pvalues), 0.006, 2.3),
     "benjamini_hochberg": Verb(lambda raw: cs.benjamini_hochberg(raw.pvalues), 0.007, 2.4),
