@@ -642,7 +642,7 @@ def _draw_size(upper: Any, lower: Any, splits: xr.Dataset) -> None:
         ax.set_xticks(SIZES, SIZES)
         ax.minorticks_off()
         ax.set(xlabel="leaves", ylabel=words, ylim=(0, None))
-    upper.legend(fontsize="small")
+    upper.legend(fontsize="small", ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.13))
 
 
 def _draw_table_3(ax: Any, splits: xr.Dataset) -> None:
