@@ -1,6 +1,7 @@
 """Progress of long work, told to a listener: commands set one, and Python shows a bar on a terminal.
 
-The environment variable ``CALIBSTAT_PROGRESS=off`` turns bars off. Loops inside a loop fill its share of the whole. A
+Where standard error is no terminal, a command says in one line how long it takes, and Python nothing. The environment
+variable ``CALIBSTAT_PROGRESS=off`` turns that, and bars in Python, off. Loops inside a loop fill its share of the whole. A
 listener belongs to the thread that set it.
 """
 
@@ -107,9 +108,14 @@ def tell(fraction: float) -> None:
         listener(fraction)
 
 
+def _wanted() -> bool:
+    """Whether progress is not turned off."""
+    return os.environ.get("CALIBSTAT_PROGRESS", "") != "off"
+
+
 def _somebody_waits() -> bool:
     """Whether somebody at a terminal may wait for what this thread does; others, and other processes, work for it."""
-    if os.environ.get("CALIBSTAT_PROGRESS", "") == "off" or sys.stderr is None or not sys.stderr.isatty():
+    if not _wanted() or sys.stderr is None or not sys.stderr.isatty():
         return False
     processes = sys.modules.get("multiprocessing")  # a process that another one started has it
     started = processes is not None and processes.parent_process() is not None
@@ -122,10 +128,14 @@ PATIENCE = 2.0  # seconds
 REDRAW = 0.2
 LEFT = ", about {remaining} left"
 EARLY = 0.25  # of the patience, after which the share that is done tells how long the whole will take
+LONG = 10.0  # seconds: work that takes longer is announced where there is no terminal
 
 
 class TerminalBar:
-    """A bar that a thread of its own draws again and again inside a ``with`` block: silent where there is no terminal.
+    """A bar that a thread of its own draws again and again inside a ``with`` block.
+
+    Where there is no terminal it is silent or, if it `announces`, says once how long the work takes, of more than ten
+    seconds.
 
     So its seconds go on even where the work says nothing for a while. Change `done`, `total` (None while it is not
     known) and `note` at any time. It is first drawn after `patience` seconds, as shorter work has none, or before, once
@@ -141,22 +151,26 @@ class TerminalBar:
         patience: float,
         stays: bool = False,
         visible: bool = True,
+        announces: bool = False,
         stream: TextIO | None = None,
         layout: str = "{desc}: {percentage:3.0f}%|{bar:30}| {elapsed}" + LEFT + "{postfix}",
     ) -> None:
         self.doing, self.layout = doing, layout
         self.done: float = 0
         self.total, self.note = total, ""
-        self.patience, self.stays, self.visible = patience, stays, visible
+        self.patience, self.stays, self.visible, self.announces = patience, stays, visible, announces
         self.stream = sys.stderr if stream is None else stream
         self._started = 0.0
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> TerminalBar:
-        if self.visible and self.stream is not None and self.stream.isatty():
+        work = None
+        if self.visible and self.stream is not None:
+            work = self._draw if self.stream.isatty() else self._announce if self.announces and _wanted() else None
+        if work is not None:
             self._started = time.time()
-            self._thread = threading.Thread(target=self._draw, name="calibstat progress", daemon=True)
+            self._thread = threading.Thread(target=work, name="calibstat progress", daemon=True)
             self._thread.start()
         return self
 
@@ -183,8 +197,21 @@ class TerminalBar:
     def _due(self) -> bool:
         """Whether the work takes longer than the patience lasts, or will by what is done so far."""
         passed = time.time() - self._started
-        foreseen = passed * self.total / self.done if self.total and self.done else 0.0
-        return passed >= self.patience or (passed >= EARLY * self.patience and foreseen > self.patience)
+        return passed >= self.patience or (passed >= EARLY * self.patience and self._foreseen() > self.patience)
+
+    def _foreseen(self) -> float:
+        """Return how many seconds the work takes in all by what is done so far; zero while nothing tells."""
+        return (time.time() - self._started) * self.total / self.done if self.total and self.done else 0.0
+
+    def _announce(self) -> None:
+        """Print one line, where nobody sees a bar, as soon as it is known that the work takes long."""
+        while not self._ended.wait(min(REDRAW, self.patience)):
+            passed = time.time() - self._started
+            seconds = self._foreseen() if passed >= self.patience else 0.0
+            if max(seconds, passed) >= LONG:
+                takes = f"about {_in_words(seconds)}" if seconds > passed else f"more than {_in_words(passed)}"
+                print(f"calibstat: {self.doing} takes {takes}", file=self.stream, flush=True)
+                return
 
     def _draw(self) -> None:
         while not self._due():
@@ -209,6 +236,17 @@ class TerminalBar:
     def _form(self) -> str:
         """Return the layout, without an estimate while nothing tells how long the work takes."""
         return self.layout if self.done else self.layout.replace(LEFT, "")
+
+
+def _in_words(seconds: float) -> str:
+    """Write a time as one remembers it.
+
+    >>> _in_words(27), _in_words(95), _in_words(7300)
+    ('30 s', '2 min', '2 h')
+    """
+    if seconds < 90:
+        return f"{float(f'{seconds:.1g}'):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
 
 
 def _knows_its_size(stream: TextIO) -> bool:

@@ -170,7 +170,7 @@ def said(entry: Reference) -> str:
     if "doi" in fields:
         shown = fields["doi"].replace("<", r"\<")
         links.append(f"[doi:{shown}](https://doi.org/{quote(fields['doi'], safe='/:;')})")
-    if "eprint" in fields:
+    if "eprint" in fields and not fields.get("doi", "").startswith("10.48550/arXiv."):
         links.append(f"[arXiv:{fields['eprint']}](https://arxiv.org/abs/{fields['eprint']})")
     parts = [f"{authors} ({fields['year']})", fields["title"], ", ".join(filter(None, place)), *links]
     return plain(" ".join(part if part.endswith("?") else f"{part}." for part in parts if part))
@@ -178,7 +178,9 @@ def said(entry: Reference) -> str:
 
 def plain(text: str) -> str:
     """Return LaTeX as Markdown has it."""
-    for latex, markdown in {"``": "\u201c", "''": "\u201d", "--": "\u2013", r"\&": "&", "{": "", "}": ""}.items():
+    letters = {r"$\ell_2$": "\u2113\u2082", "$H_0$": "H\u2080", "$k$": "*k*", "$n$": "*n*"}
+    signs = {"``": "\u201c", "''": "\u201d", "`": "\u2018", "--": "\u2013", r"\&": "&", "{": "", "}": ""}
+    for latex, markdown in {**letters, **signs}.items():
         text = text.replace(latex, markdown)
     return text
 

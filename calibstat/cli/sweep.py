@@ -56,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--workers", type=positive, metavar="N", help="compute in N processes of this machine (default: threads)"
     )
     parser.add_argument("--resume", action="store_true", help="continue with a store that exists")
+    parser.add_argument("--verbose", action="store_true", help="also show what each name stands for")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -75,7 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise KeyboardInterrupt(kept) from None
     say(f"{store} holds {', '.join(f'{size} x {name}' for name, size in found.sizes.items() if name != 'block')}")
     say()
-    show_summary(cs.summarise(found), "table")
+    show_summary(cs.summarise(found), "table", verbose=arguments.verbose)
 
 
 def read_study(path: Path) -> cs.Sweep:

@@ -51,10 +51,10 @@ Found = TypeVar("Found")
 
 
 class ProgressBar:
-    """One bar for all work inside its ``with`` block; it is silent where the stream is not a terminal."""
+    """One bar for all work inside its ``with`` block, or one line about long work where there is no terminal."""
 
     def __init__(self, doing: str = "testing", stream: TextIO | None = None) -> None:
-        self.bar = TerminalBar(doing, patience=PATIENCE, stream=stream)
+        self.bar = TerminalBar(doing, patience=PATIENCE, announces=True, stream=stream)
         self.inside = ExitStack()
 
     def __enter__(self) -> ProgressBar:

@@ -121,6 +121,38 @@ def test_a_loop_that_is_left_early_sets_no_listener_when_it_ends():
     assert calibstat._progress.listener_of_this_thread() is None
 
 
+class Pipe(io.StringIO):
+    def wait_until_written(self):
+        end = time.monotonic() + 60
+        while not self.getvalue():
+            assert time.monotonic() < end, "nothing is said"
+            time.sleep(0.002)
+
+
+@pytest.mark.parametrize(("done", "said"), [(1e-9, "takes about "), (0, "takes more than ")])
+def test_long_work_of_a_command_is_announced_once_where_there_is_no_terminal(quick, monkeypatch, done, said):
+    monkeypatch.setattr(calibstat._progress, "LONG", 0.02)
+    stream = Pipe()
+    with ProgressBar("testing", stream) as bar:
+        bar.bar.done = done
+        stream.wait_until_written()
+        time.sleep(0.05)
+    assert re.fullmatch(rf"calibstat: testing {said}\d+ (s|min|h)\n", stream.getvalue())
+
+
+def test_short_work_is_not_announced_nor_any_that_is_not_wanted(quick, monkeypatch):
+    assert calibstat._progress.LONG > calibstat._progress.PATIENCE
+    stream = Pipe()
+    ProgressBar("testing", stream).each(work, [1, 2, 3])
+    monkeypatch.setattr(calibstat._progress, "LONG", 0.0)
+    with TerminalBar("testing", patience=0.0, stream=stream):  # of Python
+        time.sleep(0.05)
+    monkeypatch.setenv("CALIBSTAT_PROGRESS", "off")
+    with ProgressBar("testing", stream):
+        time.sleep(0.05)
+    assert stream.getvalue() == ""
+
+
 def test_short_work_has_none(monkeypatch):
     assert progress_bar.PATIENCE >= 1
     monkeypatch.setattr(progress_bar, "PATIENCE", 600.0)  # short on any machine
