@@ -1,8 +1,8 @@
 """Progress of long work, told to a listener: commands set one, and Python shows a bar on a terminal.
 
 Where standard error is no terminal, a command says in one line how long it takes, and Python nothing. The environment
-variable ``CALIBSTAT_PROGRESS=off`` turns that, and bars in Python, off. Loops inside a loop fill its share of the whole. A
-listener belongs to the thread that set it.
+variable ``CALIBSTAT_PROGRESS=off`` turns that, and bars in Python, off. Loops inside a loop fill its share of the
+whole. A listener belongs to the thread that set it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TextIO, TypeVar
+from functools import wraps
+from typing import Any, ParamSpec, TextIO, TypeVar
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Item = TypeVar("Item")
 Listener = Callable[[float], None]
@@ -93,12 +95,23 @@ def track(items: Iterable[T], total: int) -> Iterator[T]:
 
 @contextmanager
 def bar_on_terminal() -> Iterator[None]:
-    """Show one bar for what runs inside the ``with`` block, or the function below it, where nobody listens yet."""
+    """Show one bar for what runs inside the ``with`` block, where nobody listens yet."""
     if _listener.get() is None and _somebody_waits():
         with TerminalBar("calibstat", patience=PATIENCE) as bar, listening(bar.hear):
             yield
     else:
         yield
+
+
+def one_bar(work: Callable[P, T]) -> Callable[P, T]:
+    """Have all loops of a function share one bar, which is shown if they take long together."""
+
+    @wraps(work)
+    def with_bar(*arguments: P.args, **named: P.kwargs) -> T:
+        with bar_on_terminal():
+            return work(*arguments, **named)
+
+    return with_bar
 
 
 def tell(fraction: float) -> None:
@@ -129,6 +142,7 @@ REDRAW = 0.2
 LEFT = ", about {remaining} left"
 EARLY = 0.25  # of the patience, after which the share that is done tells how long the whole will take
 LONG = 10.0  # seconds: work that takes longer is announced where there is no terminal
+_TOLD = 0.05  # once this share is done, it tells how long the whole takes
 
 
 class TerminalBar:
@@ -207,7 +221,8 @@ class TerminalBar:
         """Print one line, where nobody sees a bar, as soon as it is known that the work takes long."""
         while not self._ended.wait(min(REDRAW, self.patience)):
             passed = time.time() - self._started
-            seconds = self._foreseen() if passed >= self.patience else 0.0
+            told = passed >= self.patience and self.done >= _TOLD * (self.total or 1)
+            seconds = self._foreseen() if told or passed >= LONG else 0.0
             if max(seconds, passed) >= LONG:
                 takes = f"about {_in_words(seconds)}" if seconds > passed else f"more than {_in_words(passed)}"
                 print(f"calibstat: {self.doing} takes {takes}", file=self.stream, flush=True)

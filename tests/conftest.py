@@ -19,8 +19,10 @@ import pytest  # noqa: E402
 import threadpoolctl  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
-from calibstat import _compiled  # noqa: E402
+from calibstat import _compiled, _progress  # noqa: E402
 from suites import ALL_EXAMPLES  # noqa: E402
+
+_progress.LONG = 3600.0  # on a busy machine no command of a test is announced
 
 FOUND = pytest.StashKey[dict[str, object]]()
 # Others are set by libraries when they are first loaded.

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from calibstat._dataclass import dataclass
+from calibstat._progress import one_bar
 from calibstat._text import counted, percent
 from calibstat.auditing.findings import (
     SHOWN,
@@ -59,6 +60,7 @@ from calibstat.nulls.multiplier import Multiplier, check_residuals
 MIN_EXPECTED = 5.0
 
 
+@one_bar
 def subgroup_audit(
     sample: Sample,
     by: By,

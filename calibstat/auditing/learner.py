@@ -9,7 +9,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._lazy import special
-from calibstat._progress import track
+from calibstat._progress import one_bar, track
 from calibstat._text import counted, percent
 from calibstat.auditing.findings import CAUTION, CLUSTERED, means_text, sentence
 from calibstat.auditing.groups import By, PartlyKnown, is_top_label, look_with
@@ -44,6 +44,7 @@ _MOVED = 0.005
 _NAMED = 3
 
 
+@one_bar
 def learner_audit(
     sample: Sample,
     variables: By | None = None,

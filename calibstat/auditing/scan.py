@@ -10,6 +10,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._lazy import sparse
+from calibstat._progress import one_bar
 from calibstat._text import counted, percent
 from calibstat.auditing.findings import (
     SHOWN,
@@ -63,6 +64,7 @@ _SUMS = (
 MOST_LEVELS = 50
 
 
+@one_bar
 def scan_variables(
     sample: Sample,
     variables: By | None = None,

@@ -11,6 +11,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._lazy import special
+from calibstat._progress import one_bar
 from calibstat._text import counted, percent
 from calibstat.data.arrays import RNG, Array, Floats, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, repeats, true_or_false
@@ -61,6 +62,7 @@ from calibstat.lenses.base import Lens
 from calibstat.nulls.base import EmpiricalNull, monte_carlo_pvalue, tie_slack
 
 
+@one_bar
 def comparison_test(
     a: Sample,
     b: Sample,

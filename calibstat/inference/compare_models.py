@@ -10,6 +10,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._lazy import special
+from calibstat._progress import one_bar
 from calibstat._text import percent, some_of
 from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, repeats
@@ -59,6 +60,7 @@ from calibstat.inference.tails import far_below, normal_tail, pair_note, tail_te
 from calibstat.lenses.base import Lens
 
 
+@one_bar
 def compare_models(
     models: Mapping[str, Sample],
     estimator: Estimator | None = None,

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from calibstat._dataclass import dataclass
+from calibstat._progress import one_bar
 from calibstat._text import percent
 from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_kind, check_share
@@ -155,6 +156,7 @@ class EquivalenceTest(Result):
         ]
 
 
+@one_bar
 def equivalence_test(
     sample: Sample,
     estimator: Estimator | None = None,

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from calibstat._dataclass import dataclass
+from calibstat._progress import one_bar
 from calibstat._text import counted, percent, some_of
 from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import LEVEL, check_share
@@ -57,6 +58,7 @@ from calibstat.nulls.base import EmpiricalNull, Null, Restating
 _ABOVE = "above noise, in its SDs"
 
 
+@one_bar
 def multiple_test(
     sample: Sample,
     estimator: Estimator,
@@ -353,6 +355,7 @@ class MultipleTest(Result):
         return f"of each name by itself: {each or core.quantity}"
 
 
+@one_bar
 def omnibus_test(
     sample: Sample,
     panel: Mapping[str, Estimator] | Sequence[Estimator] | None = None,

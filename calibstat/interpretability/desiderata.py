@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from calibstat._dataclass import dataclass
-from calibstat._progress import track
+from calibstat._progress import one_bar, track
 from calibstat._text import counted, percent
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
@@ -34,6 +34,7 @@ from calibstat.lenses.base import Lens, refuse_empty
 from calibstat.lenses.relabel import CANONICAL
 
 
+@one_bar
 def desiderata(
     source: SyntheticModel | Sample,
     *,

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+import calibstat as cs
 import calibstat._progress
 from calibstat._progress import TerminalBar, track
 from calibstat.cli import text as progress_bar
@@ -95,6 +96,20 @@ def test_python_shows_it_on_a_terminal_unless_it_is_turned_off(monkeypatch, quic
     assert calibstat._progress.listener_of_this_thread() is None
 
 
+def test_loops_of_one_function_share_a_bar(monkeypatch, quick):
+    """Each of them may be too short for one."""
+    monkeypatch.setattr(calibstat._progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    heard = []
+    several = calibstat._progress.one_bar(
+        lambda: [heard.append(calibstat._progress._listener.get()) for _ in "ab" if work(1)]
+    )
+    several()
+    assert heard[0] == heard[1] is not None
+    assert calibstat._progress.listener_of_this_thread() is None
+    assert cs.compare_models.__wrapped__.__name__ == cs.compare_models.__name__ == "compare_models"
+
+
 def test_work_side_by_side_shows_no_bars_of_its_own(monkeypatch, quick):
     stream = Terminal()
     monkeypatch.setattr(calibstat._progress, "PATIENCE", 0.0)
@@ -141,7 +156,6 @@ def test_long_work_of_a_command_is_announced_once_where_there_is_no_terminal(qui
 
 
 def test_short_work_is_not_announced_nor_any_that_is_not_wanted(quick, monkeypatch):
-    assert calibstat._progress.LONG > calibstat._progress.PATIENCE
     stream = Pipe()
     ProgressBar("testing", stream).each(work, [1, 2, 3])
     monkeypatch.setattr(calibstat._progress, "LONG", 0.0)
@@ -188,7 +202,7 @@ def test_it_goes_when_work_fails(quick):
     assert stream.getvalue().split("\r")[-2].strip() == ""
 
 
-def test_the_command_draws_none_when_output_is_captured(pets, off, quick):
+def test_the_command_draws_none_when_output_is_captured(pets, off):
     assert pets(off)[2] == ""
 
 
