@@ -393,6 +393,10 @@ class SubgroupAudit(Findings[GroupFinding]):
     @property
     def verdict(self) -> str:
         """Say in how many groups there is evidence, and where the error matters most; or that there is none."""
+        return f"{self._verdict_of_groups}{self._left_out_in_excess}"
+
+    @property
+    def _verdict_of_groups(self) -> str:
         m, rejected, first = len(self.groups), self.rejected, self.largest
         if first is not None:
             beyond = max([group for group in rejected if group.levels] or rejected, key=GroupFinding.beyond_noise)
@@ -449,7 +453,7 @@ class SubgroupAudit(Findings[GroupFinding]):
     def forest(self) -> Forest:
         """Return the groups as rows of a forest plot, those of the strongest evidence first."""
         rejected, p = self.rejected, small_pvalue(float(f"{self.pvalue:.2g}"), level=self.level)
-        first = self.ranked[0]
+        first = self.largest or self.ranked[0]
         most = f"{first.name}: {first.direction}" if rejected else f"joint p {p}; n = {self.n:,}"
         return Forest(
             tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from math import floor, log10
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, final
 
 import numpy as np
@@ -12,10 +13,11 @@ from calibstat._dataclass import dataclass
 from calibstat._text import counted, percent, some_of
 from calibstat.auditing.groups import LeftOut
 from calibstat.inference.multiplicity import ADJUSTMENTS, cannot_reject, least_factor
-from calibstat.inference.results import Result, RowCounts, not_rejected, number_cell, picked, pvalue_cell
+from calibstat.inference.results import Result, RowCounts, not_rejected, number, picked, pvalue_cell
 
 _LEFT_OUT_SHOWN = 3
-_SMALL = 0.01
+# Numbers below this have two significant digits, and those below the other an exponent.
+_SMALL, _SMALLEST = 0.01, 1e-4
 # Groups or variables that a table shows at most.
 SHOWN = 25
 CAUTION = "p-values do not hold if the model or its calibration was fitted on these rows"
@@ -144,6 +146,12 @@ class Findings(Result, Generic[_Found]):
         ]
         return [(name, text) for name, text in details if text]
 
+    @property
+    def _left_out_in_excess(self) -> str:
+        """A sentence after a space: which groups that were left out have more than chance gives; "" if none."""
+        found = [f"{each.name} has {each.excess}" for each in self.left_out if each.excess]
+        return f" Left out, but more than chance gives: {some_of(found)}." if found else ""
+
     @final
     def _not_rejected(self, what: str) -> str:
         """Begin the sentence where nothing is rejected, and end it by the smallest p-value."""
@@ -165,13 +173,21 @@ def found_in(n_found: int, n: int, what: str) -> str:
     return f"off in {n_found} of {counted(n, what)}" if n_found else f"no evidence in any of {counted(n, what)}"
 
 
-def error_cells(values: Sequence[float]) -> list[str]:
-    """Write errors for a column of a table: with three decimals, or four where all of them are small.
+def short_number(value: float, sign: str = "") -> str:
+    """Write three decimals, or two significant digits of what is smaller; `sign` is "+" where zero has one.
 
-    >>> error_cells([0.1234, 0.01]), error_cells([0.0012, 0.00002])
-    (['0.123', '0.010'], ['0.0012', '2e-05'])
+    >>> [short_number(value) for value in (0.1234, 0.0047, 0.00001234, 0.0)], short_number(-0.002, "+")
+    (['0.123', '0.0047', '1.2e-05', '0.000'], '-0.0020')
     """
-    return [f"{value:.3f}" for value in values] if max(values) >= _SMALL else [number_cell(value) for value in values]
+    size = abs(float(number(value)))
+    if not 0 < size < _SMALL:
+        return f"{value if size else 0.0:{sign}.3f}"
+    return f"{value:{sign}.2g}" if size < _SMALLEST else f"{value:{sign}.{1 - floor(log10(size))}f}"
+
+
+def error_cells(values: Sequence[float]) -> list[str]:
+    """Write errors for a column of a table."""
+    return [short_number(value) for value in values]
 
 
 def interval_cells(intervals: Sequence[tuple[float, float] | None]) -> list[str]:
@@ -185,16 +201,19 @@ def interval_cells(intervals: Sequence[tuple[float, float] | None]) -> list[str]
 
 def mean_cell(mean: float) -> str:
     """Write a mean for a table; nothing for more than two outcomes."""
-    return "" if np.isnan(mean) else f"{mean:.3f}"
+    return "" if np.isnan(mean) else short_number(mean)
 
 
 def means_text(predicted: float, happened: float) -> str:
     """Say what was predicted and what happened, on average."""
-    return f"{predicted:.3f} predicted, {happened:.3f} happened"
+    return f"{short_number(predicted)} predicted, {short_number(happened)} happened"
 
 
 def left_out_text(left_out: Sequence[LeftOut]) -> str:
     """List what was left out, the first few of it."""
-    shown = [f"{each.name} (n = {each.n}) {each.reason}" for each in left_out[:_LEFT_OUT_SHOWN]]
+    shown = [
+        f"{each.name} (n = {each.n}) {each.reason}{each.excess and ', more than chance gives'}"
+        for each in left_out[:_LEFT_OUT_SHOWN]
+    ]
     more = len(left_out) - _LEFT_OUT_SHOWN
     return "; ".join(shown) + (f"; and {more} more" if more > 0 else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, groupby
-from typing import Any, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from calibstat.estimators.walks import WorstInterval
 from calibstat.inference.arguments import check_sample
 from calibstat.lenses.base import Lens, refuse_empty
 from calibstat.lenses.relabel import TopLabel
+from calibstat.nulls.linear import LinearSum, SaddlepointSum
 from calibstat.nulls.multiplier import join_scarce
 
 ALL = "all rows"
@@ -54,11 +55,14 @@ class LeftOut:
     n : int
         How many rows it has.
     reason : str
+    excess : str
+        How many more events, or non-events, it has than chance gives, where that is evidence by itself; else "".
     """
 
     name: str
     n: int
     reason: str
+    excess: str = ""
 
 
 def form_groups(variables: Sequence[Levels], n: int, depth: int, min_size: int) -> tuple[list[Group], list[LeftOut]]:
@@ -117,37 +121,49 @@ def without_scarce(
     ]
     if seen.predictions.n_classes != 2:
         return kept, left_out
-    reasons = [_too_few(seen, group, min_expected, level / len(kept)) if group.levels else None for group in kept]
+    reasons = [_too_few(seen, group, min_expected) if group.levels else None for group in kept]
     if not any(group.levels and reason is None for group, reason in zip(kept, reasons, strict=True)):
         return kept, left_out
     scarce = [(group, reason) for group, reason in zip(kept, reasons, strict=True) if reason is not None]
-    scarce.sort(key=lambda each: each[1][0])
-    found = [LeftOut(group.name, len(group.rows), words) for group, (_, words) in scarce]
+    scarce.sort(key=lambda each: each[1].pvalue)
+    found = [LeftOut(group.name, len(group.rows), few.words, few.excess(level / len(kept))) for group, few in scarce]
     return [group for group, reason in zip(kept, reasons, strict=True) if reason is None], found + left_out
 
 
-def _too_few(seen: Sample, group: Group, min_expected: float, level: float) -> tuple[float, str] | None:
-    """Say what a group expects too few of, behind a bound of the p-value of how many there are; None if enough."""
-    chance, outcomes = seen.predictions.event[group.rows], seen.outcomes[group.rows]
+class _TooFew(NamedTuple):
+    """What a group expects too few of: the words, what there is of it, and a bound of the p-value of so much."""
+
+    words: str
+    there: str
+    pvalue: float
+
+    def excess(self, level: float) -> str:
+        """Say that there is more than chance gives, if that is so at this level."""
+        return f"{self.there}, p below {max(self.pvalue, 1e-12):.2g}" if self.pvalue <= level else ""
+
+
+def _too_few(seen: Sample, group: Group, min_expected: float) -> _TooFew | None:
+    """Say what a group expects too few of, and how many there are; None if it expects enough."""
+    chance, happened = seen.predictions.event[group.rows], seen.outcomes[group.rows].astype(float)
     mass = all_weights(seen.predictions, None)[group.rows]
-    for what, each, code in (("event", chance, 1), ("non-event", 1 - chance, 0)):
-        expected = max(float(effective_number(mass @ each, mass**2 @ each)), 0.0)
+    for what, each, own in (("event", chance, happened), ("non-event", 1 - chance, 1 - happened)):
+        expected, there = (max(float(effective_number(mass @ k, mass**2 @ k)), 0.0) for k in (each, own))
         if expected < min_expected:
-            there = int((outcomes == code).sum())
-            p = _most_likely(there, max(float(each.sum()), 0.0))
-            more = f", more than chance gives: p below {max(p, 1e-12):.2g}" if p <= level else ""
-            return (
-                p,
-                f"expects {expected:.2g} {what}s, fewer than {min_expected:g} (it has {counted(there, what)}{more})",
-            )
+            p = _chance_of_more(float(mass @ (own - each)), each, mass)
+            has = counted(int(own.sum()), what)
+            if seen.predictions.weights is not None:
+                has += f" ({there:.2g} in effect, by weights)"
+            words = f"expects {expected:.2g} {what}s, fewer than {min_expected:g} (it has {has})"
+            return _TooFew(words, f"{has} where {expected:.2g} are expected", p)
     return None
 
 
-def _most_likely(there: int, expected: float) -> float:
-    """Bound the chance of so many events, or more, in rows of any chances (Chernoff, as in Hoeffding 1963)."""
-    if there <= expected:
+def _chance_of_more(more: float, chance: Floats, mass: Floats) -> float:
+    """Bound the chance that a weighted sum of events exceeds what is expected by so much, or more (Chernoff 1952)."""
+    sums = LinearSum.of_residuals(chance, mass)
+    if more <= 0:
         return 1.0
-    return float(np.exp(there - expected + there * np.log(expected / there))) if expected else 0.0
+    return float(np.exp(-SaddlepointSum(sums.numbers, 0.0).reach(more))) if sums.rows else 0.0
 
 
 def layout_of(groups: Sequence[Group], n: int) -> Layout:
@@ -166,6 +182,8 @@ By: TypeAlias = str | Iterable[str] | Mapping[str, Any]
 MISSING = "missing"
 # A numeric variable with at most this many distinct values counts as categories.
 FEW_VALUES = 10
+# Larger numbers have an exponent.
+_WITHOUT_EXPONENT = 1e12
 # Most variables of many values show more than that in so many rows, which spares sorting all of them.
 _GLIMPSE = 1000
 
@@ -301,12 +319,24 @@ def distinct_texts(values: Floats) -> tuple[str, ...]:
 
     >>> distinct_texts(np.array([1.0, 2.5, 30.0])), distinct_texts(np.array([10000.1, 10000.2]))
     (('1', '2.5', '30'), ('10000.1', '10000.2'))
+    >>> distinct_texts(np.array([10798.0, 14000.25, 23713.0]))
+    ('10798', '14000', '23713')
     """
     for digits in range(4, 18):
-        texts = tuple(f"{value:.{digits}g}" for value in values)
+        texts = tuple(_plain(value, digits) for value in values)
         if len(set(texts)) == len(set(values.tolist())):
             break
     return texts
+
+
+def _plain(value: float, digits: int) -> str:
+    """Write a number with so many significant digits: whole ones as they are, and large ones without an exponent."""
+    if not abs(value) < _WITHOUT_EXPONENT:
+        return f"{value:.{digits}g}"
+    if value == round(value):
+        return f"{value + 0.0:.0f}"
+    text = f"{value:.{digits}g}"
+    return f"{float(text):.0f}" if "e+" in text else text
 
 
 def look_with(

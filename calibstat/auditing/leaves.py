@@ -11,7 +11,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._text import percent
-from calibstat.auditing.findings import CLUSTERED
+from calibstat.auditing.findings import CLUSTERED, short_number
 from calibstat.auditing.groups import ALL, FEW_VALUES, MISSING, Means, PartlyKnown, sign_words
 from calibstat.binnings.tree_leaves import Box
 from calibstat.data.arrays import Floats
@@ -170,8 +170,8 @@ class LeafFinding:
 
     def says(self, confidence_level: float) -> str:
         """Say in which direction the leaf is off, by how much, and where it is."""
-        low, high = sorted(map(abs, self.confidence_interval or ()))
-        size = f"{abs(self.error):.3f} ({percent(confidence_level)}: {low:.3f} to {high:.3f})"
+        low, high = map(short_number, sorted(map(abs, self.confidence_interval or ())))
+        size = f"{short_number(abs(self.error))} ({percent(confidence_level)}: {low} to {high})"
         verb = "" if self.direction.startswith("predicts") else "is "
         return f"{verb}{self.direction} by {size} where {self.name}"
 
@@ -180,11 +180,16 @@ def table_of_leaves(leaves: Sequence[LeafFinding]) -> list[list[str]]:
     """Return the cells of a table of leaves, which fits most terminals; its last column are the conditions."""
     rows = [["rows", "predicted", "happened", "difference", "noise", "where"]]
     for leaf in leaves:
-        numbers = [str(leaf.n), f"{leaf.mean_prediction:.3f}", f"{leaf.mean_outcome:.3f}", f"{leaf.error:+.3f}"]
+        numbers = [
+            str(leaf.n),
+            short_number(leaf.mean_prediction),
+            short_number(leaf.mean_outcome),
+            short_number(leaf.error, "+"),
+        ]
         if leaf.confidence_interval is not None:
             low, high = leaf.confidence_interval
-            numbers[-1] = f"{low:+.3f} to {high:+.3f}" + (" *" if leaf.direction else "  ")
-        rows.append([*numbers, f"{leaf.noise:.3f}", ""])
+            numbers[-1] = f"{short_number(low, '+')} to {short_number(high, '+')}" + (" *" if leaf.direction else "  ")
+        rows.append([*numbers, short_number(leaf.noise), ""])
     left = _WIDTH - sum(max(map(len, column)) + 2 for column in zip(*(row[:-1] for row in rows), strict=True))
     found = rows[:1]
     for leaf, row in zip(leaves, rows[1:], strict=True):

@@ -52,7 +52,7 @@ from calibstat.inference.multiplicity import (
     least_factor,
     more_note,
 )
-from calibstat.inference.results import less_pressing_last, picked
+from calibstat.inference.results import picked
 from calibstat.inference.test import judged_by, recommended_test, size_of_error
 
 
@@ -128,7 +128,7 @@ def cost_of(question: Question, costs: Mapping[Question, cs.Estimate]) -> dict[s
 
 def tell(costs: Mapping[Question, cs.Estimate]) -> list[str]:
     """Write what the decisions cost, a paragraph for each question."""
-    return [f"Costs of {cost.question.what}: {cost.meaning}" for cost in costs.values()]
+    return [f"Costs of {cost.question.what}{(cost.meaning or '').removeprefix('What it costs')}" for cost in costs.values()]
 
 
 def _tell_folding(sample: cs.Sample, questions: Sequence[Question]) -> None:
@@ -280,7 +280,7 @@ def report(found: TestsByLens, seed: int, costs: Sequence[str] = ()) -> Screen:
     return replace(
         screen,
         answer="\n".join([screen.answer, *costs]),
-        notes=less_pressing_last([*notes, CAUTION.format(these="p-values")]),
+        notes=[*notes, CAUTION.format(these="p-values")],
         details=[*screen.details, ("seed", str(seed))],
     )
 

@@ -28,7 +28,6 @@ from calibstat.inference.results import (
     Result,
     RowCounts,
     at_floor,
-    less_pressing_last,
     not_rejected,
     number,
     small_pvalue,
@@ -259,8 +258,7 @@ class TestsByLens(Result):
         ]
 
     def _notes(self) -> list[str]:
-        told = _each_once(self._questions, (test.notes for test in self.tests))
-        return [*self.beyond, *less_pressing_last(told)]
+        return [*self.beyond, *_each_once(self._questions, (test.notes for test in self.tests))]
 
     @property
     def beyond(self) -> tuple[str, ...]:
@@ -279,6 +277,7 @@ class TestsByLens(Result):
             *_beside("noise alone", asked, (f"{EXPECTED} ({each.how_expected})" for each in tests)),
             *_beside("p", asked, map(_of_panel, tests)),
             *_beside("null", asked, (each.hypothesis.replace(repr(each.question.lens), "the lens") for each in tests)),
+            *_beside("pooled", asked, (test.pooling for test in tests)),
             ("adjusted p", f"{ADJUSTMENTS[self.adjust]} over the tests above; * at most {percent(self.level)}"),
             *about_detail(self.tails),
             ("data", f"{asked[0].rows}; {asked[0].source}"),
@@ -415,5 +414,5 @@ def _each_once(questions: Sequence[Inquiry], texts: Iterable[Iterable[str]]) -> 
 
 def _beside(name: str, questions: Sequence[Inquiry], texts: Iterable[str]) -> list[tuple[str, str]]:
     """Return texts, one of each question, as details of a screen, the first with this name."""
-    told = _each_once(questions, ([text] for text in texts))
+    told = _each_once(questions, ([text] * bool(text) for text in texts))
     return [("" if k else name, text) for k, text in enumerate(told)]

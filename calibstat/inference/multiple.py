@@ -157,7 +157,8 @@ def multiple_test(
         null=null,
         question=with_counts(question, seen, evaluator.capabilities, null.groups),
         level=level,
-        notes=notes + pooling,
+        notes=notes,
+        pooling=pooling,
     )
 
 
@@ -170,10 +171,10 @@ def _tails(
     return beyond(pvalues, n_resamples, lambda j: tail_of(parts[j], seen, float(values[j])))
 
 
-def _as_drawn(values: Floats, drawn: Sequence[EmpiricalNull]) -> tuple[Floats, tuple[str, ...]]:
-    """Return the values of the data that draws are compared with, of pooled rows if theirs are, and a note on that."""
+def _as_drawn(values: Floats, drawn: Sequence[EmpiricalNull]) -> tuple[Floats, str]:
+    """Return the values of the data that draws are compared with, of pooled rows if theirs are, and words on that."""
     pooled = drawn[0].pooled
-    return (values, ()) if pooled is None else (pooled.value, (pooled.note,) if pooled.note else ())
+    return (values, "") if pooled is None else (pooled.value, pooled.note)
 
 
 def draw_together(
@@ -221,6 +222,8 @@ class MultipleTest(Result):
         Level of the tests in texts.
     notes : tuple of str
         What limits the result.
+    pooling : str
+        What redraws and data are compared by, where rows are pooled.
     """
 
     names: tuple[Hashable, ...]
@@ -237,6 +240,7 @@ class MultipleTest(Result):
     question: Inquiry
     level: float = LEVEL
     notes: tuple[str, ...] = ()
+    pooling: str = ""
 
     _display: ClassVar[str] = "PanelDisplay"
     _row: ClassVar[str] = "name"
@@ -343,6 +347,7 @@ class MultipleTest(Result):
             ("adjusted p", f"{ADJUSTMENTS[self.adjust]}; * at most {percent(self.level)}"),
             *about_detail(self.tails),
             ("redraws", f"{self.n_resamples}"),
+            *([("pooled", self.pooling)] if self.pooling else []),
             ("null", self.hypothesis),
             ("estimator", repr(self.question.estimator)),
             ("data", f"{self.question.rows}; {self.question.source}"),
@@ -472,7 +477,8 @@ def omnibus_test(
         hypothesis=f"{redraws.hypothesis(lens, family.given(seen.predictions))}; the same draws for all statistics",
         question=with_counts(question, seen, evaluator.capabilities),
         level=level,
-        notes=notes + pooling,
+        notes=notes,
+        pooling=pooling,
     )
 
 
@@ -546,6 +552,8 @@ class OmnibusTest(Result):
         Level of the test in texts.
     notes : tuple of str
         What limits the result.
+    pooling : str
+        What redraws and data are compared by, where rows are pooled.
     """
 
     statistic: float
@@ -564,6 +572,7 @@ class OmnibusTest(Result):
     question: Inquiry
     level: float = LEVEL
     notes: tuple[str, ...] = ()
+    pooling: str = ""
 
     _display: ClassVar[str] = "PanelDisplay"
     _row: ClassVar[str] = "statistic"
@@ -667,6 +676,7 @@ class OmnibusTest(Result):
             ),
             ("adjusted p", ADJUSTMENTS[self.adjust]),
             *about_detail(self.tails),
+            *([("pooled", self.pooling)] if self.pooling else []),
             ("null", self.hypothesis),
             ("data", f"{self.question.rows}, seen through {self.question.lens!r}; {self.question.source}"),
         ]

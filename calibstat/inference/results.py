@@ -191,11 +191,6 @@ class Result(ABC):
         return self._details() or [(name, str(value)) for name, value in self.to_dict().items()]
 
 
-def less_pressing_last(notes: Iterable[str]) -> list[str]:
-    """Put notes on how a p-value was computed, which limit nothing, behind the others."""
-    return sorted(notes, key=lambda note: note.startswith("p-values compare rows pooled"))
-
-
 def _is_number(value: Any) -> bool:
     return value is None or isinstance(value, (bool, int, float))
 
@@ -386,6 +381,13 @@ class CalibrationTest(Result):
         return law.description if law.monte_carlo else "computed, no Monte Carlo error"
 
     @property
+    def pooling(self) -> str:
+        """What redraws and data are compared by, where rows are pooled; else ""."""
+        if self.panel is not None:
+            return self.panel.pooling
+        return "" if self.null_distribution.pooled is None else self.null_distribution.pooled.note
+
+    @property
     def method(self) -> str:
         """The methods section: estimator, null, and how its distribution was computed or drawn."""
         panel = "" if self.panel is None else f"; p-value: {self.panel.method}"
@@ -424,7 +426,7 @@ class CalibrationTest(Result):
     def _notes(self) -> Sequence[str]:
         if self.by_lens:
             return self.by_lens._notes()
-        return (*(() if self.panel is None else self.panel.beyond), *less_pressing_last(self.notes))
+        return (*(() if self.panel is None else self.panel.beyond), *self.notes)
 
     def _details(self) -> list[tuple[str, str]]:
         if self.by_lens:
@@ -440,6 +442,7 @@ class CalibrationTest(Result):
             *([("where", self.remark)] if self.remark else []),
             ("p-value", f"{self._pvalue_text.removeprefix('= ')}, {error}"),
             *([("", self.panel.method)] if self.panel else []),
+            *([("pooled", self.pooling)] if self.pooling else []),
             ("null", self.hypothesis),
             *self.question.details(),
         ]

@@ -158,7 +158,6 @@ happened (O/E 0.639, slope 1.49). Average calibration error: 0.1777, where noise
         standardized=value / scale if scale else None,
         notes=notes
         + undecided_note(null, distribution, value, level)
-        + ((distribution.pooled.note,) if distribution.pooled and distribution.pooled.note else ())
         + power_note(null, distribution, value)
         + undefined_note(core, value, *(each.samples for each in distribution.replicates)),
         decision=None if decision is None else _cost(sample, decision, estimator.lens, level, stream()),

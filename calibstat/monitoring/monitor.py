@@ -18,7 +18,7 @@ from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import LEVEL, Count, HasParameters, Share
 from calibstat.data.sample import Predictions
 from calibstat.lenses.base import Lens
-from calibstat.lenses.relabel import Canonical
+from calibstat.lenses.relabel import Canonical, TopLabel
 from calibstat.lenses.words import in_words
 from calibstat.monitoring.base import UNKNOWN, Bets, Part, collect, distribute
 from calibstat.monitoring.intake import Intake, Ready, WaitingRows, induced_classes, plain_labels, read_ids
@@ -194,8 +194,7 @@ class Monitor(HasParameters):
                 outcomes[view.weights(ready.outcomes == UNKNOWN)] = UNKNOWN
                 if len(outcomes):
                     self._path.add(self._bettor.bet(view.predictions.chances, outcomes))
-                    if self.n_classes == 2:
-                        self._sums.add(view.predictions.chances[:, 1], outcomes)
+                    self._sums.add(*_event_of(view.predictions.chances, outcomes))
         return self.alarm
 
     @property
@@ -236,7 +235,8 @@ class Monitor(HasParameters):
     @property
     def verdict(self) -> str:
         """A sentence or two: an alarm with what was predicted and what happened, or no evidence so far."""
-        return verdict(self._found(), self._sums.words(in_words(self.lens, self.labels)), self._path)
+        lens = self.lens if self.n_classes == 2 else self.lens | TopLabel()
+        return verdict(self._found(), self._sums.words(in_words(lens, self.labels)), self._path)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name; ``log_e`` and ``log_e_max`` are None where E is infinite.
@@ -394,7 +394,7 @@ def verdict(found: Mapping[str, Any], means: str, path: EvidencePath) -> str:
             f"reached {threshold} after {counted(found['alarm_row'], 'row')}; {largest}."
         )
     return (
-        f"No alarm in {rows} so far: the evidence is {evidence_text(found['log_e'])}, "
+        f"No alarm in {rows} so far{means and f' ({means})'}: the evidence is {evidence_text(found['log_e'])}, "
         f"at most {evidence_text(found['log_e_max'])} since the start; the alarm is at {threshold}."
     )
 
@@ -423,9 +423,16 @@ def _skipped(intake: Intake) -> str:
     return "; ".join(parts) + (f" ({'; '.join(reasons)})" if reasons else "")
 
 
+def _event_of(chances: Floats, outcomes: Ints) -> tuple[Floats, Ints]:
+    """Return the probability of the event (n,), and whether it happened; of more outcomes, that the top one did."""
+    if chances.shape[1] == 2:
+        return chances[:, 1], outcomes
+    return chances.max(axis=1), np.where(outcomes == UNKNOWN, UNKNOWN, outcomes == chances.argmax(axis=1))
+
+
 @final
 class EventSums:
-    """The events that were predicted and that happened, of two outcomes, in rows whose label is known.
+    """The events that were predicted and that happened in rows whose label is known; see `_event_of`.
 
     Sums are added up row by row, so that they do not depend on how rows are fed.
     """

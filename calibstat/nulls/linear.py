@@ -409,13 +409,14 @@ class SaddlepointSum(SumLaw):
     def reach(self, x: float) -> float:
         r"""Return about minus the logarithm of the probability of a sum so far from its mean, to the likelier side.
 
-        It is the exponent of Chernoff (1952), the supremum over t of t x - K(t): x^2 / 2 in variances of a normal sum.
+        It is the exponent of Chernoff (1952), the supremum over t of t x - K(t), which bounds that probability; of a
+        normal sum it is x^2 / 2 in variances.
         """
         found = []
         for law in (self, self._mirrored):
             if x < law.sums.ends[1]:
                 t, at = law._solved(x)
-                found.append(t * at.slope - at.value)
+                found.append(max(t * x - at.value, 0.0))  # a bound whatever t
         return min(found, default=math.inf)
 
     def points(self, n_points: int = 400) -> tuple[Floats, Floats]:
@@ -464,13 +465,14 @@ class SaddlepointSum(SumLaw):
 
     def _solved(self, x: float) -> tuple[float, Cumulants]:
         """Return the t at which the tilted mean is x, by Newton's method between bounds, and the cumulants there."""
-        low, high, t = -math.inf, math.inf, x / self.deviation**2
+        t = x / self.deviation**2
+        low, high = (0.0, math.inf) if x > 0 else (-math.inf, 0.0)
         for _ in range(_STEPS_OF_NEWTON):
             at = self.sums.cumulants(t)
-            if abs(at.slope - x) < _SOLVED * self.deviation or not at.bend > 0:
+            if abs(at.slope - x) < _SOLVED * self.deviation:
                 break
             low, high = (t, high) if at.slope < x else (low, t)
-            step = t - (at.slope - x) / at.bend
+            step = t - (at.slope - x) / at.bend if at.bend > 0 else math.nan
             t = step if low < step < high else (low + high) / 2 if math.isfinite(low + high) else 2 * t
         return t, at
 

@@ -368,7 +368,12 @@ def test_a_group_that_expects_too_few_events_is_left_out_and_listed():
     rare = cs.Sample(np.arange(200) < 1, np.full(200, 0.001), variables={"g": np.arange(200) % 2}, labels=[False, True])
     assert len(subgroup_audit(rare, "g", n_resamples=99, rng=0)) == 3  # there is no other group that these could hide
     far = subgroup_audit(with_a_rare_group(30), "g", n_resamples=99, rng=0)
-    assert far.left_out[0].reason.endswith("(it has 30 events, more than chance gives: p below 1e-12)")
+    assert far.left_out[0].reason.endswith("(it has 30 events)")
+    assert far.verdict.endswith(
+        "Left out, but more than chance gives: g a has 30 events where 0.06 are expected, p below 1e-12."
+    )
+    assert "(it has 30 events), more than chance gives" in " ".join(str(far).split())
+    assert "than chance gives" not in str(audit)
     never = cs.Sample(~sample.y_true, 1 - sample.predictions.event, variables={"g": np.arange(2000) < 60})
     swapped = subgroup_audit(never, "g", n_resamples=99, rng=0)
     assert swapped.left_out[0].reason == "expects 0.06 non-events, fewer than 5 (it has 1 non-event)"

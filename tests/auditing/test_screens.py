@@ -37,15 +37,15 @@ P(yes) is off in 4 of 8 groups at 5 %; it weighs most in age 72 to 89 (961
 rows): predicts too high on average, error 0.094 (95 %: 0.051 to 0.137), 0.497
 predicted, 0.409 happened, adjusted p = 0.005.
 
-group         rows  predicted  happened  error   95 % interval   adj. p
-all rows      4000      0.499     0.465  0.037  0.015 to 0.058  0.005 *
-age 72 to 89   961      0.497     0.409  0.094  0.051 to 0.137  0.005 *
-ward south    1309      0.508     0.453  0.055  0.014 to 0.096  0.005 *
-ward west     1322      0.503     0.474  0.039  0.002 to 0.076  0.035 *
-age 54 to 72  1026      0.506     0.477  0.035  0.000 to 0.078    0.095
-ward north    1309      0.510     0.487  0.028  0.000 to 0.065     0.28
-age 20 to 37  1036      0.511     0.499  0.018  0.000 to 0.060        1
-age 37 to 54   977      0.483     0.470  0.017  0.000 to 0.062        1
+group         rows  predicted  happened  error    95 % interval   adj. p
+all rows      4000      0.499     0.465  0.037   0.015 to 0.058  0.005 *
+age 72 to 89   961      0.497     0.409  0.094   0.051 to 0.137  0.005 *
+ward south    1309      0.508     0.453  0.055   0.014 to 0.096  0.005 *
+ward west     1322      0.503     0.474  0.039  0.0019 to 0.076  0.035 *
+age 54 to 72  1026      0.506     0.477  0.035   0.000 to 0.078    0.095
+ward north    1309      0.510     0.487  0.028   0.000 to 0.065     0.28
+age 20 to 37  1036      0.511     0.499  0.018   0.000 to 0.060        1
+age 37 to 54   977      0.483     0.470  0.017   0.000 to 0.062        1
 
 note        left out: ward hospice (n = 60) expects 0.12 events, fewer than 5
             (it has 1 event)
@@ -59,15 +59,15 @@ Column noise, column about, column direction and how this was computed:
 P(yes) is off in 4 of 8 groups at 5 %; it weighs most in age 72 to 89 (961 rows): predicts too high
 on average, error 0.094 (95 %: 0.051 to 0.137), 0.497 predicted, 0.409 happened, adjusted p = 0.005.
 
-group         rows  predicted  happened  error   95 % interval   adj. p   about  direction
-all rows      4000      0.499     0.465  0.037  0.015 to 0.058  0.005 *   1e-06  too high on average
-age 72 to 89   961      0.497     0.409  0.094  0.051 to 0.137  0.005 *   2e-10  too high on average
-ward south    1309      0.508     0.453  0.055  0.014 to 0.096  0.005 *  0.0001  too high on average
-ward west     1322      0.503     0.474  0.039  0.002 to 0.076  0.035 *          too high where it says 0.28 to 0.95
-age 54 to 72  1026      0.506     0.477  0.035  0.000 to 0.078    0.095
-ward north    1309      0.510     0.487  0.028  0.000 to 0.065     0.28
-age 20 to 37  1036      0.511     0.499  0.018  0.000 to 0.060        1
-age 37 to 54   977      0.483     0.470  0.017  0.000 to 0.062        1
+group         rows  predicted  happened  error    95 % interval   adj. p   about  direction
+all rows      4000      0.499     0.465  0.037   0.015 to 0.058  0.005 *   1e-06  too high on average
+age 72 to 89   961      0.497     0.409  0.094   0.051 to 0.137  0.005 *   2e-10  too high on average
+ward south    1309      0.508     0.453  0.055   0.014 to 0.096  0.005 *  0.0001  too high on average
+ward west     1322      0.503     0.474  0.039  0.0019 to 0.076  0.035 *          too high where it says 0.28 to 0.95
+age 54 to 72  1026      0.506     0.477  0.035   0.000 to 0.078    0.095
+ward north    1309      0.510     0.487  0.028   0.000 to 0.065     0.28
+age 20 to 37  1036      0.511     0.499  0.018   0.000 to 0.060        1
+age 37 to 54   977      0.483     0.470  0.017   0.000 to 0.062        1
 
 note        left out: ward hospice (n = 60) expects 0.12 events, fewer than 5 (it has 1 event)
 note        p-values do not hold if the model or its calibration was fitted on these rows, or if
@@ -80,10 +80,10 @@ The error of P(yes) varies along 1 of 3 variables at 5 %, most along age: by
 predicts too high (0.488 predicted, 0.392 happened). Over all rows: predicts too
 high, 0.499 predicted, 0.465 happened.
 
-variable  varies by   95 % interval  adj. p  worst at  predicted  happened
-age           0.031  0.005 to 0.056  0.01 *  75 to 82      0.488     0.392
-sex           0.013  0.000 to 0.029   0.175  m             0.505     0.457
-ward          0.013  0.000 to 0.031   0.295  south         0.508     0.453
+variable  varies by    95 % interval  adj. p  worst at  predicted  happened
+age           0.031  0.0055 to 0.056  0.01 *  75 to 82      0.488     0.392
+sex           0.013   0.000 to 0.029   0.175  m             0.505     0.457
+ward          0.013   0.000 to 0.031   0.295  south         0.508     0.453
 
 note        p-values do not hold if the model or its calibration was fitted on
             these rows, or if rows come in clusters (several of one patient, one
@@ -95,10 +95,10 @@ The error of P(yes) varies along 1 of 3 variables at 5 %, most along age: by 0.0
 (0.0055 to 0.0564, adjusted p = 0.01), worst at 75 to 82: predicts too high (0.488 predicted, 0.392
 happened). Over all rows: predicts too high, 0.499 predicted, 0.465 happened.
 
-variable  varies by  noise   95 % interval  adj. p  worst at  predicted  happened  direction
-age           0.031  0.016  0.005 to 0.056  0.01 *  75 to 82      0.488     0.392  too high in 9 of 10 cells
-sex           0.013  0.005  0.000 to 0.029   0.175  m             0.505     0.457  consistently too high
-ward          0.013  0.007  0.000 to 0.031   0.295  south         0.508     0.453  consistently too high
+variable  varies by   noise    95 % interval  adj. p  worst at  predicted  happened  direction
+age           0.031   0.016  0.0055 to 0.056  0.01 *  75 to 82      0.488     0.392  too high in 9 of 10 cells
+sex           0.013  0.0052   0.000 to 0.029   0.175  m             0.505     0.457  consistently too high
+ward          0.013  0.0069   0.000 to 0.031   0.295  south         0.508     0.453  consistently too high
 
 note        p-values do not hold if the model or its calibration was fitted on these rows, or if
             rows come in clusters (several of one patient, one video)
@@ -137,19 +137,19 @@ How this was computed: --verbose""",
 P(yes) predicts too high by 0.109 (95 %: 0.029 to 0.193) where age above 65 and
 prediction above 0.45 (p = 1.23e-05).
 
-rows  predicted  happened          difference  noise  where
- 257      0.701     0.591  -0.193 to -0.029 *  0.027  age above 65
-                                                      and prediction above 0.45
- 195      0.250     0.154  -0.158 to -0.017 *  0.030  age above 65
-                                                      and prediction at most
-                                                      0.45
-  96      0.901     0.854  -0.165 to +0.033    0.030  age at most 65
-                                                      and prediction above 0.85
- 785      0.444     0.429  -0.062 to +0.033    0.016  age at most 65
-                                                      and prediction at most
-                                                      0.85
- 823      0.537     0.492  -0.091 to +0.002    0.015  learned error at most 0
- 510      0.436     0.384  -0.109 to +0.007    0.019  learned error above 0
+rows  predicted  happened           difference  noise  where
+ 257      0.701     0.591   -0.193 to -0.029 *  0.027  age above 65
+                                                       and prediction above 0.45
+ 195      0.250     0.154   -0.158 to -0.017 *  0.030  age above 65
+                                                       and prediction at most
+                                                       0.45
+  96      0.901     0.854   -0.165 to +0.033    0.030  age at most 65
+                                                       and prediction above 0.85
+ 785      0.444     0.429   -0.062 to +0.033    0.016  age at most 65
+                                                       and prediction at most
+                                                       0.85
+ 823      0.537     0.492  -0.091 to +0.0021    0.015  learned error at most 0
+ 510      0.436     0.384  -0.109 to +0.0066    0.019  learned error above 0
 
 note        p-values do not hold if the model or its calibration was fitted on
             these rows, or if rows come in clusters (several of one patient, one
@@ -160,19 +160,19 @@ How this was computed: --verbose""",
 P(yes) predicts too high by 0.109 (95 %: 0.029 to 0.193) where age above 65 and prediction above
 0.45 (p = 1.23e-05).
 
-rows  predicted  happened          difference  noise  where
- 257      0.701     0.591  -0.193 to -0.029 *  0.027  age above 65
-                                                      and prediction above 0.45
- 195      0.250     0.154  -0.158 to -0.017 *  0.030  age above 65
-                                                      and prediction at most
-                                                      0.45
-  96      0.901     0.854  -0.165 to +0.033    0.030  age at most 65
-                                                      and prediction above 0.85
- 785      0.444     0.429  -0.062 to +0.033    0.016  age at most 65
-                                                      and prediction at most
-                                                      0.85
- 823      0.537     0.492  -0.091 to +0.002    0.015  learned error at most 0
- 510      0.436     0.384  -0.109 to +0.007    0.019  learned error above 0
+rows  predicted  happened           difference  noise  where
+ 257      0.701     0.591   -0.193 to -0.029 *  0.027  age above 65
+                                                       and prediction above 0.45
+ 195      0.250     0.154   -0.158 to -0.017 *  0.030  age above 65
+                                                       and prediction at most
+                                                       0.45
+  96      0.901     0.854   -0.165 to +0.033    0.030  age at most 65
+                                                       and prediction above 0.85
+ 785      0.444     0.429   -0.062 to +0.033    0.016  age at most 65
+                                                       and prediction at most
+                                                       0.85
+ 823      0.537     0.492  -0.091 to +0.0021    0.015  learned error at most 0
+ 510      0.436     0.384  -0.109 to +0.0066    0.019  learned error above 0
 
 note        p-values do not hold if the model or its calibration was fitted on these rows, or if
             rows come in clusters (several of one patient, one video)

@@ -41,7 +41,7 @@ def test_no_alarm_is_exit_code_0(watch, tmp_path):
     path = write_csv(tmp_path / "fair.csv", columns(300))
     code, out, _ = watch(path)
     assert code == 0
-    assert out.startswith("No alarm in 300 rows so far: the evidence is ")
+    assert out.startswith("No alarm in 300 rows so far (P(1): 0.54 predicted, 0.507 happened): the evidence is ")
     out = " ".join(watch(path, "--verbose")[1].split())
     assert "each label seen through Canonical() is Bernoulli(prediction)" in out
 

@@ -336,10 +336,11 @@ def test_a_panel_of_many_rows_is_drawn_in_cells_and_compares_the_data_pooled_ali
         family.evidences(cells(sample.outcomes)), [family.evidences(drawn.samples)], "max-t", "moments", "max-t"
     )
     assert (found.pvalue, found.pvalues) == (together.pvalue, tuple(together.pvalues))
-    assert f"rows pooled to {cells.n_cells} cells of nearly equal predictions" in found.to_text(1000)
+    assert f"rows pooled to {cells.n_cells} cells of nearly equal predictions" in found.to_text(1000, verbose=True)
     tested = multiple_test(sample, family, n_resamples=199, rng=3)
     np.testing.assert_array_equal(tested.pvalues, together.pvalues)
-    assert f"rows pooled to {cells.n_cells} cells" in str(tested)
+    assert f"rows pooled to {cells.n_cells} cells" in tested.pooling
+    assert not any("pooled" in each for each in (*found.notes, *tested.notes))
 
 
 def test_with_many_probabilities_the_kernel_is_read_at_landmarks():

@@ -341,7 +341,17 @@ def test_what_was_predicted_and_happened_is_kept_however_rows_are_fed(tmp_path):
             single = Monitor.load(tmp_path / "state")
     assert single.verdict == whole.verdict
     assert f"(P(1): {p.mean():.3g} predicted, {y.mean():.3g} happened so far)" in single.verdict
-    assert "predicted" not in fed(([0.5, 0.5], [1, 0])).verdict  # no alarm
+    assert "No alarm in 2 rows so far (P(1): 0.5 predicted, 0.5 happened): the" in fed(([0.5, 0.5], [1, 0])).verdict
+
+
+def test_of_more_classes_the_top_one_says_which_way_predictions_err():
+    rng = np.random.default_rng(5)
+    p = rng.dirichlet([1, 1, 1], 500)
+    y = np.array([rng.choice(3, p=0.5 * row + 0.5 / 3) for row in p])
+    monitor = Monitor(labels=(0, 1, 2))
+    monitor.update(p, y)
+    means = f"{p.max(axis=1).mean():.3g} predicted, {(p.argmax(axis=1) == y).mean():.3g} happened"
+    assert f"(P(predicted class): {means}" in monitor.verdict
 
 
 def test_rows_without_a_label_are_in_neither_sum():
@@ -412,7 +422,7 @@ def test_a_region_is_restored_but_not_made_from_a_file(tmp_path):
 
 def test_alarm_and_words():
     calm = fed(world(200))
-    assert calm.verdict.startswith("No alarm in 200 rows so far: the evidence is ")
+    assert calm.verdict.startswith("No alarm in 200 rows so far (P(1): 0.54 predicted, 0.505 happened): the evidence")
     assert "each label seen through Canonical() is Bernoulli(prediction)" in everything(calm)
     off = fed(world(1000, power=2.0))
     assert off.alarm
