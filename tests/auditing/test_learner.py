@@ -131,7 +131,7 @@ def test_clusters_stay_in_one_block_and_have_no_intervals():
     assert f"where {lax.leaves[0].name}: {lax.leaves[0].mean_prediction:.3f} predicted" in lax.verdict
     assert lax.verdict.endswith("happened, without an interval.")
     assert "for each value of 'patient'" in found.hypothesis
-    with pytest.raises(ValueError, match="100 clusters are too few for 6 blocks .n_blocks. of at least 12 clusters"):
+    with pytest.raises(ValueError, match=r"100 clusters are too few for 6 blocks .n_blocks. of at least 12 clusters"):
         learner_audit(sample.take(patient < 100), learner=LINE, n_blocks=6, null=Multiplier(99, "patient"))
 
 
@@ -290,7 +290,7 @@ class Wrong(Spy):
         ({"learner": LogisticRegression()}, TypeError, "a regressor .not a classifier. with fit"),
         ({"learner": Wrong()}, ValueError, "numbers that are not finite"),
         ({"n_blocks": 0}, ValueError, "n_blocks is 0; it must be an integer of at least 1"),
-        ({"n_blocks": 30}, ValueError, "600 rows are too few for 30 blocks .n_blocks. of at least 50 rows"),
+        ({"n_blocks": 30}, ValueError, r"600 rows are too few for 30 blocks .n_blocks. of at least 50 rows"),
         ({"n_resamples": 1}, ValueError, "with n_blocks=4 no p-value could be 0.05 or less.*at least 6 "),
         ({"null": "asymptotic"}, ValueError, "null is Asymptotic"),
         ({"null": cs.Consistency(99, resample_predictions=True)}, ValueError, "tested on redrawn labels"),
