@@ -306,7 +306,8 @@ def _moved(models: tuple[Erring, Erring], chances: Floats, difference: float) ->
         if length <= ROUNDING or gaps[0] == 0:
             break
         direction = -np.sign(gaps[0]) * direction / length
-        while gaps[-1] * gaps[0] > 0 and steps[-1] < _FARTHEST:
+        # where the gap grows again, a farther root would need unlikely chances: another direction leads to a nearer one
+        while gaps[-1] * gaps[0] > 0 and steps[-1] < _FARTHEST and abs(gaps[-1]) <= min(map(abs, gaps)):
             steps.append(max(2 * steps[-1], 1 / 8))
             gaps.append(gap(_tilted(logs, steps[-1] * direction)))
         best = steps[int(np.argmin(np.abs(gaps)))]

@@ -279,3 +279,13 @@ def test_noise_of_different_top_labels_is_that_of_rows():
     tested = tuple(cs.calibration_test(each, estimator, null=cs.Consistency(99), rng=0) for each in (first, second))
     by_hand = compare_tested(tested, (first, second), ("a", "b"), 0.05, 0.95, 399, np.random.default_rng(0))
     assert by_hand.standard_error == shown
+
+
+def test_a_far_root_of_unlikely_chances_widens_no_interval():
+    """Rare events, and a model that says zero for some: half the width was 1e-3 where the noise is 1e-7."""
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 499, 20_000)
+    q = np.where(p < 0.001, 0.0, p)
+    y = np.where(q > 0, rng.random(20_000) < p, 0).astype(int)
+    found = comparison_test(cs.Sample(y, p), cs.Sample(y, q), cs.DebiasedL2(cs.EqualMass(15)), rng=0)
+    assert max(map(abs, found.confidence_interval)) < 5 * found.standard_error
