@@ -128,7 +128,9 @@ def cost_of(question: Question, costs: Mapping[Question, cs.Estimate]) -> dict[s
 
 def tell(costs: Mapping[Question, cs.Estimate]) -> list[str]:
     """Write what the decisions cost, a paragraph for each question."""
-    return [f"Costs of {cost.question.what}{(cost.meaning or '').removeprefix('What it costs')}" for cost in costs.values()]
+    return [
+        f"Costs of {cost.question.what}{(cost.meaning or '').removeprefix('What it costs')}" for cost in costs.values()
+    ]
 
 
 def _tell_folding(sample: cs.Sample, questions: Sequence[Question]) -> None:

@@ -362,6 +362,8 @@ class Estimator(HasParameters, ABC):
     """What depends on how many rows there are, or on how they are listed, so that there is no true value; in words."""
     calibrated: ClassVar[Mapping[str, float]] = {}
     """What a calibrated model has of the numbers of a record, by field, where that does not depend on the rows."""
+    weak: ClassVar[str] = ""
+    """Why a test of it finds few errors that another statistic would find, in words."""
     undefined: ClassVar[str] = ""
     """When a value, or a number in it, is not defined (NaN), in words."""
     headline_place: ClassVar[int | None] = None

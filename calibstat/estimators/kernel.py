@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 
 from calibstat._dataclass import dataclass
+from calibstat._text import counted
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import Count, keep
 from calibstat.data.rounding import above_rounding
@@ -136,6 +137,13 @@ class SKCE(Estimator):
     def takes_counts(self) -> bool:  # type: ignore[override]
         """Whether it can be summed along a line."""
         return self.kind != "block" and self.kernel.along_line
+
+    @property
+    def weak(self) -> str:  # type: ignore[override]
+        """Say that blocks compare few rows."""
+        others = f"{counted(self.block_size - 1, 'other')}"
+        few = f"blocks of {self.block_size} rows compare each row with {others} only and find far fewer errors than"
+        return f"{few} SKCE(), which compares all rows" if self.kind == "block" else ""
 
     @property
     def by_rows(self) -> str:  # type: ignore[override]

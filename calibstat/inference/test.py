@@ -159,6 +159,7 @@ happened (O/E 0.639, slope 1.49). Average calibration error: 0.1777, where noise
         notes=notes
         + undecided_note(null, distribution, value, level)
         + power_note(null, distribution, value)
+        + ((inner.weak,) if inner.weak else ())
         + undefined_note(core, value, *(each.samples for each in distribution.replicates)),
         decision=None if decision is None else _cost(sample, decision, estimator.lens, level, stream()),
     )

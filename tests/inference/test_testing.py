@@ -248,3 +248,10 @@ def test_certain_predictions_that_come_true_give_a_pvalue_of_one():
 def test_wrong_kinds_of_things_are_named(calibrated, call, expected):
     with pytest.raises(TypeError, match=expected):
         call(calibrated)
+
+
+def test_blocks_of_the_kernel_say_that_they_find_few_errors():
+    sample = cs.Sample([0, 1, 1, 0] * 5, [0.2, 0.7, 0.9, 0.4] * 5)
+    found = cs.calibration_test(sample, cs.SKCE(kind="block"), n_resamples=19, rng=0)
+    assert "compare each row with 1 other only and find far fewer errors than SKCE()" in " ".join(found.notes)
+    assert not any("blocks" in note for note in cs.calibration_test(sample, cs.SKCE(), n_resamples=19, rng=0).notes)

@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeRegressor
 import calibstat as cs
 from calibstat.auditing.audit import subgroup_audit
 from calibstat.auditing.curves import equal_curves_test, log_odds
-from calibstat.auditing.groups import form_groups, look
+from calibstat.auditing.groups import _chance_of_more, form_groups, look
 from calibstat.auditing.joint import InGroup
 from calibstat.auditing.learner import learner_audit
 from calibstat.auditing.scan import scan_variables
@@ -716,3 +716,15 @@ def test_the_strong_null_stars_columns_of_noise_and_a_column_of_an_effect_is_see
 
     assert increments(OFF["shifted"], noise, 0.0, 100, null=cs.Consistency(99)) > 0.8
     assert increments(OFF["shifted"], noise, 0.25, 100) > 0.8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weighted", [False, True])
+def test_more_events_than_chance_are_told_of_small_groups_no_more_often_than_the_level_says(weighted):
+    """20 000 groups of 60 calibrated rows that expect .6 events; the bound (Chernoff) is far from sharp there."""
+    rng = np.random.default_rng(19520701)
+    p, w = np.full(60, 0.01), rng.gamma(0.5, 1.0, 60) if weighted else np.ones(60)
+    found = np.array([_chance_of_more(float(w @ ((rng.random(60) < p) - p)), p, w) for _ in range(20_000)])
+    for level in (0.05, 0.01):
+        assert (found <= level).mean() <= level + 4 * np.sqrt(level / 20_000)
+    assert _chance_of_more(float(np.sort(w)[-12:].sum() - w @ p), p, w) < 1e-4  # events in a fifth of the rows
