@@ -25,10 +25,10 @@ def world():
 
 SCREENS = {
     (rows, 80): """\
-3 cells in place of 60, on 600 rows that did not choose them: mean squared
-distance of outcome and prediction (Brier score) 0.18, a change of 0.005017
-against the original predictions (95 %: -0.00154 to 0.01157); calibration error
-0.0672, where 0.02303 is expected of a calibrated predictor.
+3 cells in place of 60, on 600 rows that did not choose them: Brier score (mean
+squared distance of outcome and prediction) 0.18, a change of 0.005017 against
+the original predictions (95 %: -0.00154 to 0.01157); calibration error 0.0672,
+where 0.02303 is expected of a calibrated predictor.
 
 cells  calibration error  expected    loss     tau    count
    60             0.1062    0.0972  0.1749  0.8320  49.8339
@@ -49,8 +49,8 @@ note        a number of cells that is chosen by this table has seen these rows:
 How this was computed: .to_text(verbose=True)
 """,
     (rows, 120): """\
-3 cells in place of 60, on 600 rows that did not choose them: mean squared distance of outcome and
-prediction (Brier score) 0.18, a change of 0.005017 against the original predictions (95 %: -0.00154
+3 cells in place of 60, on 600 rows that did not choose them: Brier score (mean squared distance of
+outcome and prediction) 0.18, a change of 0.005017 against the original predictions (95 %: -0.00154
 to 0.01157); calibration error 0.0672, where 0.02303 is expected of a calibrated predictor.
 
 cells  calibration error  expected    loss     tau    count
@@ -72,9 +72,9 @@ note        a number of cells that is chosen by this table has seen these rows: 
 How this was computed: .to_text(verbose=True)
 """,
     (world, 80): """\
-2 cells in place of 6: mean squared distance of outcome and prediction (Brier
-score) 0.199 in place of 0.188, calibration error 0.04 in place of 0.04 (true
-values).
+2 cells in place of 6: Brier score (mean squared distance of outcome and
+prediction) 0.199 in place of 0.188, calibration error 0.04 in place of 0.04
+(true values).
 
 cells  calibration error    loss     tau   count
     6             0.0400  0.1880  1.0000  5.5556
@@ -85,7 +85,7 @@ cells  calibration error    loss     tau   count
 How this was computed: .to_text(verbose=True)
 """,
     (world, 120): """\
-2 cells in place of 6: mean squared distance of outcome and prediction (Brier score) 0.199 in place
+2 cells in place of 6: Brier score (mean squared distance of outcome and prediction) 0.199 in place
 of 0.188, calibration error 0.04 in place of 0.04 (true values).
 
 cells  calibration error    loss     tau   count
@@ -108,4 +108,4 @@ def test_the_whole_screen(path, width):
 def test_what_is_behind_it():
     text = " ".join(rows().to_text(80, verbose=True).split())
     assert "chosen on 600 rows; all numbers are of others (n = 600" in text
-    assert "loss mean squared distance of outcome and prediction (Brier score): what merges lose least of" in text
+    assert "loss Brier score (mean squared distance of outcome and prediction): what merges lose least of" in text
