@@ -49,11 +49,6 @@ def unit_of(view: View) -> words.Unit:
     return words.Unit() if direction is None else words.Unit.of(direction.predicted, direction.happened)
 
 
-def unit_of_size(view: View) -> words.Unit:
-    """Return the unit that suits errors seen through a lens."""
-    return unit_of(view)
-
-
 def claims(view: View) -> str:
     """Say what is predicted and what happens: "it claims 51.1 %, and 49.8 % happens"."""
     direction = view.direction
@@ -144,7 +139,7 @@ def name_of(view: View) -> str:
 
 def sizes(view: View) -> tuple[str, str]:
     """Return the average error and what noise alone shows, in words."""
-    unit = unit_of_size(view)
+    unit = unit_of(view)
     value, noise = float(view.size.headline or 0.0), float(view.size.headline_null_mean or 0.0)
     return unit.difference(value), unit.size(noise)
 
@@ -175,7 +170,7 @@ def sentences(found: Findings) -> list[str]:
 
 def _not_excluded(view: View, level: str) -> str:
     interval = view.size.confidence_interval
-    high = unit_of_size(view).difference(min(1.0, float(interval.high if interval else 1.0)))
+    high = unit_of(view).difference(min(1.0, float(interval.high if interval else 1.0)))
     return f"That is no proof of calibration: an average error of up to {high} cannot be excluded ({level} confidence)."
 
 
@@ -184,7 +179,7 @@ def _margin(found: Findings, level: str) -> list[str]:
     test = found.margin
     if test is None:
         return []
-    unit = unit_of_size(found.main)
+    unit = unit_of(found.main)
     margin, bound = margin_words(test.margin, unit), unit.difference(test.upper_bound)
     if test.within:
         return [f"The average error is shown to be below {margin} ({level} confidence)."]
