@@ -8,7 +8,7 @@ and events, and the sums of four powers of the distances of predictions to a fix
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -16,18 +16,17 @@ from calibstat._text import counted, safe
 from calibstat.data.arrays import Floats
 from calibstat.data.checks import as_variable, locked, named_columns
 from calibstat.data.counted import CountedSample
-from calibstat.data.parameters import check_kind
+from calibstat.data.parameters import at_least_one, check_kind
 from calibstat.data.sample import Predictions, Sample
-from calibstat.ledgers.steps import STEPS, middle_of, step_of
+from calibstat.ledgers import files
+from calibstat.ledgers.counting import added_up, count_rows
+from calibstat.ledgers.files import COUNTS, SUMS
+from calibstat.ledgers.steps import STEPS, middle_of
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import CANONICAL, TopLabel
 
 if TYPE_CHECKING:
     import pandas as pd
-
-KEYS: Final = ("lens", "step")
-COUNTS: Final = ("rows", "events")
-SUMS: Final = ("shift", "shift2", "shift3", "shift4", "along")
 
 
 @final
@@ -44,6 +43,8 @@ class Ledger:
         The columns that groups are made of.
     classes : dict of str to tuple
         For each lens the two outcomes that it shows, the event last.
+    left_out : dict of str to int, optional
+        For each lens how many rows `save` has left out, as they stood in lines of few rows.
 
     Examples
     --------
@@ -56,8 +57,15 @@ class Ledger:
     0.24
     """
 
-    def __init__(self, table: pd.DataFrame, by: Sequence[str], classes: Mapping[str, tuple[Any, Any]]) -> None:
+    def __init__(
+        self,
+        table: pd.DataFrame,
+        by: Sequence[str],
+        classes: Mapping[str, tuple[Any, Any]],
+        left_out: Mapping[str, int] | None = None,
+    ) -> None:
         self.table, self.by, self.classes = table, tuple(by), dict(classes)
+        self.left_out = dict.fromkeys(self.classes, 0) | dict(left_out or {})
 
     @classmethod
     def count(cls, sample: Sample, *, by: Sequence[str] = (), lenses: Sequence[Lens] | None = None) -> Ledger:
@@ -96,8 +104,8 @@ class Ledger:
             check_kind("lenses", lens, Lens, "TopLabel()")
             seen = lens(sample)
             classes[repr(lens)] = _two_outcomes(lens, seen.known)
-            parts.append(_counted(repr(lens), seen, by))
-        return cls(_added_up(parts, by), by, classes)
+            parts.append(count_rows(repr(lens), seen, by))
+        return cls(added_up(parts, by), by, classes)
 
     def __add__(self, other: Ledger) -> Ledger:
         if not isinstance(other, Ledger):
@@ -108,7 +116,61 @@ class Ledger:
                     f"one ledger has {name}={getattr(self, name)!r} and the other {getattr(other, name)!r}: only "
                     "ledgers of the same columns, lenses and outcomes add up"
                 )
-        return Ledger(_added_up([self.table, other.table], self.by), self.by, self.classes)
+        left_out = {name: rows + other.left_out[name] for name, rows in self.left_out.items()}
+        return Ledger(added_up([self.table, other.table], self.by), self.by, self.classes, left_out)
+
+    def save(self, path: Any, *, min_count: int = 1) -> None:
+        """Write the ledger to a Parquet file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+        min_count : int, optional
+            Lines of fewer rows are left out of the file; it says how many rows that were. The number of rows of a line
+            depends on predictions alone, so what is left is tested at the same level. At most four rows in a line can
+            be computed from its sums; a line whose rows had one outcome tells it, however many they are.
+
+        Raises
+        ------
+        ValueError, ModuleNotFoundError
+            If `min_count` leaves no line, labels are of types that a file cannot keep, or pyarrow is not installed.
+
+        Examples
+        --------
+        >>> import calibstat as cs, tempfile
+        >>> from pathlib import Path
+        >>> ledger = cs.Ledger.count(cs.Sample([0, 1, 1, 1], [0.2, 0.7, 0.7, 0.7]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ledger.save(Path(folder, "north.parquet"), min_count=2)
+        ...     cs.Ledger.load(Path(folder, "north.parquet")).sample().predictions.source
+        'counted in steps of 1/3600 of the prediction; 1 row left out, in steps of few rows'
+        """
+        at_least_one("min_count", min_count)
+        few = self.table["rows"] < min_count
+        missing = self.table[few].groupby("lens")["rows"].sum()
+        left_out = {name: rows + int(missing.get(name, 0)) for name, rows in self.left_out.items()}
+        kept = self.table[~few]
+        empty = set(self.classes) - set(kept["lens"])
+        if empty:
+            raise ValueError(
+                f"min_count is {min_count}, but through {min(empty)} no line has so many rows, so nothing is left: "
+                "take it smaller, or keep fewer groups apart"
+            )
+        lenses = [[name, [_plain(each) for each in labels]] for name, labels in self.classes.items()]
+        files.write(path, kept, {"by": list(self.by), "lenses": lenses, "left_out": left_out})
+
+    @classmethod
+    def load(cls, path: Any) -> Ledger:
+        """Read a ledger that `save` has written.
+
+        Raises
+        ------
+        ValueError
+            If it is no such file, or a damaged one.
+        """
+        table, known = files.read(path)
+        classes = {name: (labels[0], labels[1]) for name, labels in known["lenses"]}
+        return cls(table, known["by"], classes, known["left_out"])
 
     def sample(self, lens: Lens | None = None, *, where: Mapping[str, Any] | None = None) -> Sample:
         """Return the counted rows as seen through a lens, as a sample whose predictions are the means of steps.
@@ -132,6 +194,8 @@ class Ledger:
         mean, powers = _moments(table, rows.astype(float))
         known = {key: as_variable(column) for key, column in named_columns(table[list(self.by)]).items()}
         source = f"counted in steps of 1/{STEPS} of the prediction"
+        if self.left_out[name]:
+            source += f"; {counted(self.left_out[name], 'row')} left out, in steps of few rows"
         seen = "" if name == repr(CANONICAL) else name
         each = Predictions(
             locked(mean), self.classes[name], None, known, source=source, seen=seen, powers=locked(powers)
@@ -157,6 +221,11 @@ class Ledger:
         return safe(f"Ledger(n={len(self)}, {by}lenses={tuple(self.classes)!r}, {steps})")
 
 
+def _plain(label: Any) -> Any:
+    """Return a label of numpy as one of Python."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
 def _default(sample: Sample) -> list[Lens]:
     return [CANONICAL] if sample.known.n_classes == 2 else [TopLabel()]
 
@@ -168,41 +237,6 @@ def _two_outcomes(lens: Lens, seen: Predictions) -> tuple[Any, Any]:
             "through TopLabel(), ClassWise(label), or a Partition of two groups"
         )
     return seen.classes[0], seen.classes[1]
-
-
-def _counted(lens: str, sample: Sample, by: Sequence[str]) -> pd.DataFrame:
-    """Count and add up the rows of a sample of two outcomes."""
-    import pandas as pd
-
-    predictions = sample.predictions
-    event, happened = predictions.event, sample.outcomes.astype(float)
-    step = step_of(event)
-    distance = event - middle_of(step)
-    columns = {name: _values(predictions, name) for name in by} | {"step": step, "rows": np.ones(len(step), np.int64)}
-    sums = {
-        "events": sample.outcomes.astype(np.int64),
-        **{f"shift{k or ''}": distance ** max(k, 1) for k in (0, 2, 3, 4)},
-    }
-    table = pd.DataFrame({"lens": lens} | columns | sums | {"along": distance * happened})
-    return _added_up([table], by)
-
-
-def _values(predictions: Predictions, name: str) -> Any:
-    """Return a variable as its names, or numbers."""
-    if name not in predictions.variables:
-        raise ValueError(f"the sample has no variable {name!r}; it has {tuple(predictions.variables)!r}")
-    if name in (*KEYS, *COUNTS, *SUMS):
-        raise ValueError(f"a variable has the name {name!r}, which a ledger uses itself: rename it")
-    variable = predictions.variables[name]
-    return np.asarray(variable.levels)[variable.values.astype(np.intp)] if variable.categorical else variable.values
-
-
-def _added_up(tables: Sequence[pd.DataFrame], by: Sequence[str]) -> pd.DataFrame:
-    """Add up the lines that have the same lens, groups and step, and put them in order."""
-    import pandas as pd
-
-    every = pd.concat(tables)
-    return every.groupby(["lens", *by, "step"], sort=True, observed=True)[[*COUNTS, *SUMS]].sum().reset_index()
 
 
 def _moments(table: pd.DataFrame, rows: Floats) -> tuple[Floats, Floats]:

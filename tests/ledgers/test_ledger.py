@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import calibstat as cs
 from calibstat.data import counted
+from calibstat.ledgers import counting
 from calibstat.ledgers.steps import HALVINGS, STEPS, middle_of, step_of
 
 ALIGNED = [cs.ECE(cs.EqualWidth(15)), cs.ECE(cs.EqualWidth(10)), cs.MaximumMiscalibration(cs.EqualWidth(20))]
@@ -153,3 +155,12 @@ def test_what_cannot_be_counted_is_refused():
     first, second = cs.Ledger.count(rows(50)), cs.Ledger.count(rows(50), by=["site"])
     with pytest.raises(ValueError, match=r"one ledger has by=\(\) and the other \('site',\)"):
         first + second
+
+
+def test_many_groups_are_counted_as_few(monkeypatch):
+    sample = rows()
+    few = cs.Ledger.count(sample, by=["site"])
+    monkeypatch.setattr(counting, "_MOST_PLACES", 0)
+    monkeypatch.setattr(counting, "_WIDTH", 10**9)
+    monkeypatch.setattr(counting, "_AT_A_TIME", 777)
+    pd.testing.assert_frame_equal(cs.Ledger.count(sample, by=["site"]).table, few.table, rtol=1e-12)
