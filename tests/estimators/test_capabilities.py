@@ -17,6 +17,7 @@ ROWS_AND_SIGNS = {
     "terms",
     "linear",
     "large_sample",
+    "law_of_walk",
     "standard_deviation",
     "expansion",
     "remark",
