@@ -26,7 +26,6 @@ from calibstat.cli.questions import Measure, Question, panel, read_given, read_s
 from calibstat.cli.test import CAUTION, cost_of, tell, what_it_costs
 from calibstat.cli.text import VERBOSE, ProgressBar, plain_warnings
 from calibstat.inference.by_lens import EstimatesByLens
-from calibstat.inference.direction import NO_DIRECTION
 from calibstat.inference.results import picked
 
 
@@ -51,7 +50,7 @@ class Answer:
             **self.question.to_dict(),
             **picked(found.question, "n n_classes"),
             **found.question.counts._asdict(),
-            **(found.question.direction or NO_DIRECTION).to_dict(),
+            **found.question.direction_numbers,
             "estimate": found.headline,
             "null_mean": found.headline_null_mean,
             **picked(found, "confidence_interval confidence_level interval_note notes"),

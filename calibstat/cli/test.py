@@ -42,7 +42,6 @@ from calibstat.cli.questions import (
 from calibstat.cli.text import VERBOSE, ProgressBar, notice, plain_warnings
 from calibstat.data.parameters import LEVEL
 from calibstat.inference.by_lens import CLASS_WISE_UP_TO, TestsByLens, tested_together
-from calibstat.inference.direction import NO_DIRECTION
 from calibstat.inference.multiplicity import (
     ADJUSTMENTS,
     adjust_pvalues,
@@ -220,7 +219,7 @@ def record(question: Question, found: TestsByLens, place: int) -> dict[str, Any]
         **question.to_dict(),
         **picked(test.question, "n n_classes"),
         **test.question.counts._asdict(),
-        **(test.question.direction or NO_DIRECTION).to_dict(),
+        **test.question.direction_numbers,
         **picked(test, "statistic null_mean pvalue"),
         "pvalue_adjusted": found.adjusted[place],
         "adjust": found.adjust,

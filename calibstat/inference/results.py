@@ -669,6 +669,11 @@ class Inquiry:
         """The lens that was looked through."""
         return self.estimator.lens
 
+    @property
+    def direction_numbers(self) -> dict[str, Any]:
+        """What was predicted and happened, and which way predictions err, by name; NaN for more than two outcomes."""
+        return (self.direction or NO_DIRECTION).to_dict()
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
         return {
@@ -678,7 +683,7 @@ class Inquiry:
             "n": self.n,
             "n_classes": self.n_classes,
             "source": self.source,
-            **(self.direction or NO_DIRECTION).to_dict(),
+            **self.direction_numbers,
             **({} if self.clusters is None else self.clusters.to_dict()),
         }
 
