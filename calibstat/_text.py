@@ -92,3 +92,23 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+_NUMBERS_OF_ROWS = re.compile(r"\brows? (?:is )?\d+(?: and \d+)?")
+
+
+def rows_moved(text: str, by: int) -> str:
+    """Add to the numbers of rows in a message that counts them from 0; quoted text stays as it is.
+
+    >>> rows_moved("column 'row 3' holds the text 'x' in row 3 (rows count from 0)", 100)
+    "column 'row 3' holds the text 'x' in row 103 (rows count from 0)"
+    """
+    if "rows count from 0" not in text:
+        return text
+
+    def moved(found: re.Match[str]) -> str:
+        return re.sub(r"\d+", lambda row: str(int(row[0]) + by), found[0])
+
+    parts = re.split(r"('[^']*')", text)
+    parts[::2] = [_NUMBERS_OF_ROWS.sub(moved, part) for part in parts[::2]]
+    return "".join(parts)

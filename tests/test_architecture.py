@@ -86,7 +86,8 @@ where_by_protocol = pytest.mark.parametrize("path", BY_PROTOCOL, ids=relative)
 # One door for each heavy library: the files that may import it, by the beginning of their path.
 DOORS = {
     "matplotlib": ("displays/",),
-    "dask": ("sweeps/",),
+    "dask": ("sweeps/", "ledgers/collect.py"),
+    "duckdb": ("ledgers/batches.py",),
     "distributed": ("sweeps/",),
     "zarr": ("sweeps/",),
     "threadpoolctl": ("sweeps/",),
@@ -121,7 +122,12 @@ INSIDE = {
     ("data/files.py", "xarray"),
     ("estimators/_curves.py", "pandas"),
     ("ledgers/counting.py", "pandas"),
+    ("ledgers/batches.py", "duckdb"),
+    ("ledgers/batches.py", "pyarrow"),
+    ("ledgers/collect.py", "dask.base"),
+    ("ledgers/collect.py", "dask.delayed"),
     ("ledgers/files.py", "pyarrow"),
+    ("ledgers/ledger.py", "calibstat.ledgers.collect"),
     ("estimators/panels.py", "calibstat.estimators.belt"),
     ("estimators/panels.py", "calibstat.estimators.cox"),
     ("estimators/panels.py", "calibstat.estimators.histogram"),

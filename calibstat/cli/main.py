@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from calibstat import __version__
 from calibstat._files import Interrupts
-from calibstat._text import counted, safe
+from calibstat._text import counted, rows_moved, safe
 
 # Every command with one line of help. Its file has `add_arguments` and `run`, and is imported when it is called.
 COMMANDS = {
@@ -160,26 +160,13 @@ def _small_cells(found: re.Match[str]) -> str:
     return f"{counted(n_cells, 'cell')} of {size} each: errors found in them are mostly noise; try {fewer}"
 
 
-def _one_more(found: re.Match[str]) -> str:
-    return re.sub(r"\d+", lambda row: str(int(row[0]) + 1), found[0])
-
-
 def rows_from_one(text: str) -> str:
     """Count rows of data from 1 in a message that counts them from 0; quoted text stays as it is.
 
     >>> rows_from_one("column 'row 3' holds the text 'x' in row 3 (rows count from 0): pass numbers")
     "column 'row 3' holds the text 'x' in row 4 (the first row of data is 1): pass numbers"
     """
-    if "rows count from 0" not in text:
-        return text
-    parts = re.split(r"('[^']*')", text)
-    parts[::2] = [
-        re.sub(r"\brows? (?:is )?\d+(?: and \d+)?", _one_more, part).replace(
-            "rows count from 0", "the first row of data is 1"
-        )
-        for part in parts[::2]
-    ]
-    return "".join(parts)
+    return rows_moved(text, 1).replace("rows count from 0", "the first row of data is 1")
 
 
 def _end_with(line: str, code: int) -> int:

@@ -141,6 +141,31 @@ def read_standard_input(choose: Choose) -> dict[str, Any]:
 
 def read_stream(stream: Any, choose: Choose) -> dict[str, Any]:
     """Read the arguments of `examine` from an open file of bytes, from its position to its end."""
+    rows, names, delimiter, chosen, plain = _begun(stream, choose)
+    taken = _body(rows, names, delimiter, chosen, plain)
+    if rows.counter.short:
+        warnings.warn(rows.counter.short, stacklevel=2)
+    return taken
+
+
+def delimited_batches(path: Path, choose: Choose, n_rows: int) -> Iterator[dict[str, Any]]:
+    """Yield the arguments of `examine` for so many rows at a time of a text file, which may be compressed."""
+    try:
+        with opened(path) as stream:
+            rows, names, delimiter, chosen, _ = _begun(stream, choose)
+            positions, options = _columns(names, delimiter, chosen)
+            for frame in _table(rows, **options, chunksize=n_rows):
+                yield arguments_from(_by_name(frame, positions), chosen)
+            if rows.counter.short:
+                warnings.warn(rows.counter.short, stacklevel=2)
+    except GeneratorExit:
+        raise
+    except Exception as error:
+        raise ValueError(_complaint(shown(path, MOST_OF_A_LINE), error)) from error
+
+
+def _begun(stream: Any, choose: Choose) -> tuple[CountedLines, list[str], str, Selection, bytes | None]:
+    """Read the line of names; return the rows below, what the line says, and a short text as it is."""
     number, first = 1, stream.readline(LONGEST)
     while first and not first.strip():
         number, first = number + 1, stream.readline(LONGEST)
@@ -157,10 +182,7 @@ def read_stream(stream: Any, choose: Choose) -> dict[str, Any]:
     maybe_plain = "pandas" not in sys.modules
     start += stream.read(_MOST_PLAIN if maybe_plain else BLOCK)
     rows = CountedLines(stream, delimiter, len(names), number + 1, start)
-    taken = _body(rows, names, delimiter, chosen, start if maybe_plain and len(start) < _MOST_PLAIN else None)
-    if rows.counter.short:
-        warnings.warn(rows.counter.short, stacklevel=2)
-    return taken
+    return rows, names, delimiter, chosen, start if maybe_plain and len(start) < _MOST_PLAIN else None
 
 
 def header(line: str) -> tuple[list[str], str]:
@@ -179,14 +201,22 @@ def _body(
     rows: CountedLines, names: list[str], delimiter: str, chosen: Selection, plain: bytes | None
 ) -> dict[str, Any]:
     """Read the chosen columns; `plain` is the whole text where pandas may not be needed."""
+    positions, options = _columns(names, delimiter, chosen)
+    frame = None if plain is None else _plain_columns(plain, delimiter, len(names), options["usecols"])
+    return arguments_from(_by_name(_table(rows, **options) if frame is None else frame, positions), chosen)
+
+
+def _columns(names: list[str], delimiter: str, chosen: Selection) -> tuple[dict[str, int], dict[str, Any]]:
+    """Return the position of each chosen column, and how they are read."""
     place = {name: position for position, name in reversed(list(enumerate(names)))}  # the first of equal names
     positions = {name: place[name] for name in chosen.names}
     used, missing = list(positions.values()), dict.fromkeys(positions.values(), MISSING_VALUES)
     missing |= {positions[name]: MISSING_LABELS for name in chosen.outcome.get("y_true", [])}
-    frame = None if plain is None else _plain_columns(plain, delimiter, len(names), used)
-    if frame is None:
-        frame = _table(rows, sep=delimiter, names=list(range(len(names))), usecols=used, na=missing)
-    return arguments_from({name: _without_guards(frame[position]) for name, position in positions.items()}, chosen)
+    return positions, {"sep": delimiter, "names": list(range(len(names))), "usecols": used, "na": missing}
+
+
+def _by_name(frame: Any, positions: dict[str, int]) -> dict[str, Any]:
+    return {name: _without_guards(frame[position]) for name, position in positions.items()}
 
 
 # Up to so many bytes of text are read without pandas, whose import takes longer, if there is nothing unusual in them.
@@ -236,7 +266,16 @@ def _without_guards(values: Any) -> Any:
     return np.array([unguarded(each) for each in texts], dtype=object)
 
 
-def _table(rows: CountedLines, *, sep: str, names: list[int], usecols: list[int], na: dict[Any, list[str]]) -> Any:
+def _table(
+    rows: CountedLines,
+    *,
+    sep: str,
+    names: list[int],
+    usecols: list[int],
+    na: dict[Any, list[str]],
+    chunksize: int | None = None,
+) -> Any:
+    """Return the columns that are used, or an iterator of them in chunks."""
     import pandas as pd
 
     options: dict[str, Any] = {
@@ -251,6 +290,7 @@ def _table(rows: CountedLines, *, sep: str, names: list[int], usecols: list[int]
         "skipinitialspace": True,
         # All values of a column are parsed together: never "1" in one part of the file and 1 in another.
         "low_memory": False,
+        "chunksize": chunksize,
     }
     if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1):
         # Later versions always read a number as the float that is nearest to it.
@@ -258,8 +298,8 @@ def _table(rows: CountedLines, *, sep: str, names: list[int], usecols: list[int]
     try:
         frame = pd.read_csv(rows, **options)
     except pd.errors.EmptyDataError:
-        frame = pd.DataFrame()
-    if not len(frame):
+        frame = [] if chunksize else pd.DataFrame()
+    if chunksize is None and not len(frame):
         raise ValueError("it has a line of names, but no rows")
     return frame
 
@@ -267,10 +307,9 @@ def _table(rows: CountedLines, *, sep: str, names: list[int], usecols: list[int]
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
 # Found by the first bytes of the file.
 DECOMPRESSED_BY = {b"\x1f\x8b": "zcat", b"BZh": "bzcat", b"\xfd7zXZ": "xzcat", b"\x28\xb5\x2f\xfd": "zstdcat"}
+DELIMITED = (".csv", ".tsv", ".txt")
 READERS: dict[str, Callable[[Path, Choose], dict[str, Any]]] = {
-    ".csv": read_delimited,
-    ".tsv": read_delimited,
-    ".txt": read_delimited,
+    **dict.fromkeys(DELIMITED, read_delimited),
     ".npz": read_npz,
     ".parquet": read_parquet,
     ".nc": read_netcdf,

@@ -7,7 +7,7 @@ and events, and the sums of four powers of the distances of predictions to a fix
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -106,6 +106,55 @@ class Ledger:
             classes[repr(lens)] = _two_outcomes(lens, seen.known)
             parts.append(count_rows(repr(lens), seen, by))
         return cls(added_up(parts, by), by, classes)
+
+    @classmethod
+    def collect(
+        cls,
+        source: Any,
+        *,
+        y_true: str,
+        y_prob: str | Sequence[str],
+        by: str | Sequence[str] = (),
+        lenses: Sequence[Lens] | None = None,
+        labels: Sequence[Hashable] | None = None,
+        nan_policy: str = "raise",
+    ) -> Ledger:
+        """Count rows that are never in memory at once, a batch at a time.
+
+        Parameters
+        ----------
+        source : path, or object with rows
+            A file, a folder or a pattern of files (all Parquet, or all delimited text); a dataset of pyarrow; a frame
+            of dask, whose partitions are counted on its workers; a LazyFrame of polars; a relation of DuckDB; or an
+            iterator of frames of pandas, polars or pyarrow.
+        y_true, y_prob, by
+            Names of columns, as in `Sample.from_frame`; `by` as in `count`. In a folder, names such as ``site=north``
+            of folders in it are values of a column.
+        lenses
+            As in `count`.
+        labels : sequence, optional
+            The class of each column of probabilities, as for `Sample`; by default the first batch tells.
+        nan_policy
+            As for `Sample`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a batch is no valid sample: the message names the file or the partition, and the row in it. Nothing is
+            then returned.
+
+        Examples
+        --------
+        >>> import calibstat as cs
+        >>> parts = ({"y": [0, 1], "p": [0.2, 0.6 + k / 10]} for k in range(3))
+        >>> cs.Ledger.collect(parts, y_true="y", y_prob="p")
+        Ledger(n=6, lenses=('Canonical()',), 4 steps)
+        """
+        from calibstat.ledgers.collect import collect  # it needs this file
+
+        names = [by] if isinstance(by, str) else list(by)
+        how: dict[str, Any] = {"lenses": lenses, "labels": labels, "nan_policy": nan_policy}
+        return collect(source, y_true=y_true, y_prob=y_prob, by=names, **how)
 
     def __add__(self, other: Ledger) -> Ledger:
         if not isinstance(other, Ledger):

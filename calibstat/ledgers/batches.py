@@ -1,0 +1,160 @@
+"""Rows a batch at a time, from files, datasets, frames and engines: each with the place that errors name."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from calibstat._text import shown
+from calibstat.data.files import COMPRESSIONS, DELIMITED, delimited_batches, expect_memory
+from calibstat.data.frames import Selection, arguments_from, frame_names
+
+ROWS: Final = 1 << 20
+Choose = Callable[[list[str], str], Selection]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows, as arguments of a sample, and where they are from: the number of the first one there."""
+
+    taken: Mapping[str, Any]
+    where: str
+    first: int
+
+    def __len__(self) -> int:
+        return len(self.taken["y_true"])
+
+
+def batches_of(source: Any, choose: Choose) -> tuple[Iterator[Batch], int]:
+    """Return the batches of a source, and about how many there are (0 if nobody knows)."""
+    if isinstance(source, (str, Path)):
+        files = files_of(source)
+        if files[0].suffix.lower() == ".parquet":
+            return _of_dataset(_parquet(source, files), choose)
+        return (each for file in files for each in _of_text(file, choose)), 0
+    if hasattr(source, "get_fragments"):
+        return _of_dataset(source, choose)
+    if hasattr(source, "collect_batches"):  # a LazyFrame of polars
+        chosen = choose(source.collect_schema().names(), "the frame")
+        parts = source.select(chosen.names).collect_batches(chunk_size=ROWS, maintain_order=True)
+        return _of_frames(parts, choose, "the frame"), 0
+    if type(source).__module__.split(".")[0] in ("duckdb", "_duckdb"):
+        return _of_frames(_of_duckdb(source, choose), choose, "the relation"), 0
+    if _is_frame(source):
+        return _of_frames([source], choose, "the frame"), 1
+    if hasattr(source, "__iter__"):
+        return _of_frames(source, choose), len(source) if hasattr(source, "__len__") else 0
+    raise TypeError(
+        f"the source is of type {type(source).__name__}, but a file, a folder, a pattern such as 'part-*.parquet', a "
+        "dataset of pyarrow, a frame of dask or polars, a relation of DuckDB, or an iterator of frames is expected"
+    )
+
+
+def files_of(source: str | Path) -> list[Path]:
+    """Return the files that a path, a folder or a pattern names, in order: all Parquet, or all delimited text."""
+    place = Path(source)
+    if place.is_dir():
+        inside = (each.relative_to(place) for each in place.rglob("*") if each.is_file())
+        # as others do: no files of systems that write folders, such as _SUCCESS and .crc
+        found = [place / each for each in inside if not any(part.startswith(("_", ".")) for part in each.parts)]
+    else:
+        found = [place] if place.is_file() else [Path(each) for each in glob.glob(str(source), recursive=True)]  # noqa: PTH207
+    if not found:
+        raise ValueError(f"{shown(source)} names no file that is there: check the folder, or the pattern")
+    kinds = {_kind(each): each for each in found}
+    if len(kinds) > 1 or "" in kinds:
+        odd = kinds[""] if "" in kinds else max(kinds.values())
+        raise ValueError(
+            f"{shown(odd)} is among the files of {shown(source)}, but all Parquet (.parquet), or all delimited text "
+            f"({', '.join(DELIMITED)}, perhaps compressed) is expected: name a pattern such as 'part-*.parquet'"
+        )
+    return sorted(found)
+
+
+def _kind(file: Path) -> str:
+    suffixes = [each.lower() for each in file.suffixes]
+    if suffixes and suffixes[-1] == ".parquet":
+        return "parquet"
+    if suffixes and suffixes[-1] in COMPRESSIONS:
+        suffixes.pop()
+    return "text" if suffixes and suffixes[-1] in DELIMITED else ""
+
+
+def _of_text(file: Path, choose: Choose) -> Iterator[Batch]:
+    first = 0
+    for taken in delimited_batches(file, lambda names: choose(names, shown(file)), ROWS):
+        batch = Batch(taken, shown(file), first)
+        yield batch
+        first += len(batch)
+
+
+def _parquet(source: str | Path, files: Sequence[Path]) -> Any:
+    from pyarrow import dataset
+
+    base = str(source) if Path(source).is_dir() else None
+    return dataset.dataset(
+        [str(each) for each in files], format="parquet", partitioning="hive", partition_base_dir=base
+    )
+
+
+def _of_dataset(dataset: Any, choose: Choose) -> tuple[Iterator[Batch], int]:
+    chosen = choose(list(dataset.schema.names), "the dataset")
+    known: list[Any] = [getattr(each, "metadata", None) for each in dataset.get_fragments()]
+    expect_memory(max((_largest_group(each, chosen.names) for each in known if each is not None), default=0))
+    options = {"schema": dataset.schema, "columns": chosen.names, "batch_size": ROWS}
+    options |= {"batch_readahead": 1, "fragment_readahead": 1}
+
+    def read() -> Iterator[Batch]:
+        for place, fragment in enumerate(dataset.get_fragments()):
+            where, first = shown(getattr(fragment, "path", "") or f"fragment {place}"), 0
+            for part in fragment.to_batches(**options):
+                if part.num_rows:
+                    yield Batch(arguments_from(as_frame(part), chosen), where, first)
+                    first += part.num_rows
+
+    return read(), 0 if None in known else sum(-(-each.num_rows // ROWS) for each in known)
+
+
+def _largest_group(known: Any, names: Sequence[str]) -> int:
+    """Return the bytes of the columns in the largest row group of a Parquet file, which is read at once."""
+    groups = (known.row_group(k) for k in range(known.num_row_groups))
+    columns = ([group.column(k) for k in range(group.num_columns)] for group in groups)
+    return max(
+        (sum(c.total_uncompressed_size for c in each if c.path_in_schema in names) for each in columns), default=0
+    )
+
+
+def _of_duckdb(relation: Any, choose: Choose) -> Iterator[Any]:
+    from duckdb import ColumnExpression
+
+    chosen = relation.select(*map(ColumnExpression, choose(list(relation.columns), "the relation").names))
+    read = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_arrow_reader
+    return iter(read(ROWS))
+
+
+def _of_frames(frames: Iterable[Any], choose: Choose, one: str = "") -> Iterator[Batch]:
+    """Take the columns of each frame; those of `one` source are numbered through."""
+    first = 0
+    for place, frame in enumerate(frames):
+        where = one or f"part {place} (parts count from 0)"
+        known = as_frame(frame)
+        batch = Batch(arguments_from(known, choose(frame_names(known), where)), where, first)
+        if len(batch):
+            yield batch
+        first += len(batch) if one else 0
+
+
+def as_frame(part: Any) -> Any:
+    """Return a record batch of pyarrow as a table, and other frames as they are."""
+    if type(part).__name__ != "RecordBatch":
+        return part
+    from pyarrow import Table
+
+    return Table.from_batches([part])
+
+
+def _is_frame(source: Any) -> bool:
+    return isinstance(source, Mapping) or hasattr(source, "columns") or hasattr(source, "column_names")
