@@ -487,7 +487,7 @@ def _columns_with(found: Bools, columns: Sequence[str] | None, verb: str, verbs:
 def _few_rows(outside: Bools) -> str:
     """Say how many rows are outside, where these are so few that the others are probabilities."""
     n, few = len(outside), int(outside.reshape(len(outside), -1).any(axis=1).sum())
-    return f"This is so in {few} of {n} rows: correct it there" if _SLIP * few < n else ""
+    return f"This is so in {few} of {counted(n, 'row')}: correct it there" if _SLIP * few < n else ""
 
 
 def check_sums(rows: Array, columns: Sequence[str] | None = None) -> None:

@@ -577,7 +577,7 @@ class OmnibusTest(Result):
     _display: ClassVar[str] = "PanelDisplay"
     _row: ClassVar[str] = "statistic"
     _indexed: ClassVar[bool] = True
-    _spare_columns: ClassVar[tuple[int, ...]] = (1, 4)
+    _spare_columns: ClassVar[tuple[int, ...]] = (3,)
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -652,18 +652,9 @@ class OmnibusTest(Result):
         }
 
     def _table(self) -> list[list[str]]:
-        columns = zip(self.names, self.values, self.pvalues, self.adjusted, about_cells(self.tails), strict=True)
-        rows = [
-            [
-                name,
-                number(value),
-                f"{own:.3g}",
-                f"{joint:.3g}",
-                about,
-            ]
-            for name, value, own, joint, about in columns
-        ]
-        return [["statistic", "value", "p", "adjusted p", "about"], *rows]
+        columns = zip(self.names, self.pvalues, self.adjusted, about_cells(self.tails), strict=True)
+        rows = [[name, f"{own:.3g}", f"{joint:.3g}", about] for name, own, joint, about in columns]
+        return [["statistic", "p", "adjusted p", "about"], *rows]
 
     def _notes(self) -> Sequence[str]:
         return (*self.notes, *tail_note(self.n_resamples, self.pvalues, self.tails, BESIDE))
@@ -675,6 +666,7 @@ class OmnibusTest(Result):
                 f"of the panel: {COMBINATIONS[self.combine]}, compared with that of each of {self.n_resamples} redraws",
             ),
             ("adjusted p", ADJUSTMENTS[self.adjust]),
+            ("values", "; ".join(map(" ".join, zip(self.names, map(number, self.values), strict=True)))),
             *about_detail(self.tails),
             *([("pooled", self.pooling)] if self.pooling else []),
             ("null", self.hypothesis),

@@ -23,7 +23,7 @@ VERBS = {
 every_verb = pytest.mark.parametrize("name", VERBS)
 # What a parameter of this name may be, and its default.
 NOTATION: dict[str, tuple[set[str], set[Any]]] = {
-    "sample": ({"Sample", "Any"}, {inspect.Parameter.empty, None}),
+    "sample": ({"Sample", "Any", "Sample | Mapping[str, Sample]"}, {inspect.Parameter.empty, None}),
     "estimator": ({"Estimator", "Estimator | None"}, {inspect.Parameter.empty, None}),
     "lens": ({"Lens | None"}, {None}),
     "null": ({"Null | str | None"}, {None, "weak"}),  # a scan asks whether means are off
@@ -54,6 +54,7 @@ EXCEPTIONS = {
     ("leaf_table", "level"): "the joint intervals of leaves decide, as a band does",
     ("grow_leaf_table", "level"): "the joint intervals of leaves decide, as a band does",
     ("side_by_side", "interval"): "bars around the points of a picture, as `ReliabilityDisplay.plot` draws them",
+    ("report", "rng"): "what one sends is made again from its seed, so that it has one",
 }
 # The order of settings that several verbs have; what is special about a verb stands behind the lens.
 ORDER = ["lens", "null", "adjust", "standardize", "level", "confidence_level", "interval", "n_resamples", "rng"]

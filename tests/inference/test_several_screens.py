@@ -75,12 +75,12 @@ Evidence of miscalibration of P(True) at 5 % (n = 2000, p = 0.001): too high,
 statistic, cubic score, points to a smooth distortion: a shift, a slope, or bent
 tails.
 
-statistic                  value      p  adjusted p  about
-Spiegelhalter              1.824   0.07       0.134
-cubic score                51.26  0.001       0.001
-Anderson-Darling        0.003595  0.001       0.001  4e-10
-multi-scale l2             27.44  0.001       0.001
-multi-bandwidth kernel     28.73  0.001       0.001
+statistic                   p  adjusted p  about
+Spiegelhalter            0.07       0.134
+cubic score             0.001       0.001
+Anderson-Darling        0.001       0.001  4e-10
+multi-scale l2          0.001       0.001
+multi-bandwidth kernel  0.001       0.001
 
 note        0.001 is the smallest p-value that 999 redraws can give; how small
             they are by theory is under "about"
@@ -92,12 +92,12 @@ Evidence of miscalibration of P(True) at 5 % (n = 2000, p = 0.001): too high, 0.
 happened (O/E 0.885, slope 0.961). The strongest statistic, cubic score, points to a smooth
 distortion: a shift, a slope, or bent tails.
 
-statistic                  value      p  adjusted p  about
-Spiegelhalter              1.824   0.07       0.134
-cubic score                51.26  0.001       0.001
-Anderson-Darling        0.003595  0.001       0.001  4e-10
-multi-scale l2             27.44  0.001       0.001
-multi-bandwidth kernel     28.73  0.001       0.001
+statistic                   p  adjusted p  about
+Spiegelhalter            0.07       0.134
+cubic score             0.001       0.001
+Anderson-Darling        0.001       0.001  4e-10
+multi-scale l2          0.001       0.001
+multi-bandwidth kernel  0.001       0.001
 
 note        0.001 is the smallest p-value that 999 redraws can give; how small they are by theory is
             under "about"
