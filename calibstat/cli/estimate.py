@@ -54,6 +54,7 @@ class Answer:
             "estimate": found.headline,
             "null_mean": found.headline_null_mean,
             **picked(found, "confidence_interval confidence_level interval_note notes"),
+            **{name: parts for name, parts in found.to_dict().items() if name == "parts"},
             "source": found.question.source,
         }
 

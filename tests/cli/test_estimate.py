@@ -91,14 +91,11 @@ def test_costs_are_told_of_each_lens_that_leaves_two_outcomes(estimated, off, ru
     assert top["costs"] == found.to_dict()
     assert "costs" not in canonical
     told = " ".join(estimated(*options[:-2])[1].split())
-    assert f"Costs of P(predicted class): {found.meaning}" in told
+    assert f"Costs of P(predicted class){found.meaning.removeprefix('What it costs')}" in told
     tested = " ".join(
         run("test", off, "--label", "pet", "--probs", "prob_*", "--lens", "top-label", "--costs", "1,4")[1].split()
     )
-    assert (
-        "Costs of P(predicted class): What it costs (acting from 0.2 on, where a false alarm costs 1 and a miss 4)"
-        in tested
-    )
+    assert "Costs of P(predicted class) (acting from 0.2 on, where a false alarm costs 1 and a miss 4)" in tested
     _, text, _ = estimated(
         off, "--lens", "top-label", "--estimator", "DecisionLoss(costs=(1, 4))", "--n-resamples", "99"
     )
@@ -198,3 +195,15 @@ def test_a_tiny_p_value_of_a_record_is_a_bound(run, folder):
     options = ("--label", "y", "--probs", "p", "--estimator", "CalibrationBelt", "--n-resamples", "9")
     out = run("estimate", folder / "far.csv", *options)[1]
     assert any(line.split() == ["p-value", "for", "many", "rows", "<", "1e-12"] for line in out.splitlines())
+
+
+def test_json_has_each_number_of_a_record_with_its_interval(run, binary):
+    options = ("--label", "y", "--probs", "p", "--n-resamples", "99")
+    (found,) = records_of(run("estimate", binary, *options, "--estimator", "Cox", "--format", "json"))
+    expected = cs.estimate(cs.Sample.read(binary, y_true="y", y_prob="p"), cs.Cox(), n_resamples=99, rng=0)
+    assert set(found["parts"]) == {each.name for each in expected.parts}
+    slope = found["parts"]["slope"]
+    assert slope["low"] < slope["value"] < slope["high"]
+    assert slope["value"] == pytest.approx(expected.estimate.slope)
+    (single,) = records_of(run("estimate", binary, *options, "--format", "json"))
+    assert "parts" not in single
