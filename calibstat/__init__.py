@@ -23,6 +23,7 @@ _MODULES = {
     "_compiled": ["accelerate"],
     "references": ["cite"],
     "ledgers.ledger": ["Ledger"],
+    "ledgers.sql": ["ledger_sql"],
     "lenses.base": ["Lens", "Relabelling"],
     "lenses.relabel": ["Canonical", "ClassWise", "Partition", "TopK", "TopLabel"],
     "lenses.restrict": ["Given", "Region"],

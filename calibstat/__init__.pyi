@@ -199,6 +199,7 @@ from calibstat.interpretability.properties import properties as properties
 from calibstat.interpretability.simplification import SimplificationPath as SimplificationPath
 from calibstat.interpretability.simplification import simplify as simplify
 from calibstat.ledgers.ledger import Ledger as Ledger
+from calibstat.ledgers.sql import ledger_sql as ledger_sql
 from calibstat.lenses.base import Lens as Lens
 from calibstat.lenses.base import Relabelling as Relabelling
 from calibstat.lenses.relabel import Canonical as Canonical

@@ -9,8 +9,8 @@ import numpy as np
 
 from calibstat.data.arrays import Array, Ints, Variable
 from calibstat.data.sample import Predictions, Sample
-from calibstat.ledgers.files import COUNTS, KEYS, SUMS
 from calibstat.ledgers.steps import HALVINGS, STEPS, middle_of, step_of
+from calibstat.ledgers.table import COUNTS, KEYS, SUMS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,19 +7,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from calibstat._files import written_whole
 from calibstat._text import shown
-from calibstat.ledgers.steps import HALVINGS, STEPS
+from calibstat.ledgers.table import fault_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA: Final = "calibstat-ledger/1"
-KEYS: Final = ("lens", "step")
-COUNTS: Final = ("rows", "events")
-SUMS: Final = ("shift", "shift2", "shift3", "shift4", "along")
 _KEPT_IN_JSON = (bool, int, float, str)
 
 
@@ -62,30 +57,12 @@ def read(path: Any) -> tuple[pd.DataFrame, dict[str, Any]]:
         )
     try:
         table = content.to_pandas(ignore_metadata=True)
-        wrong = _wrong(table, known["by"], dict(known["lenses"]))
+        wrong = fault_of(table, known["by"], dict(known["lenses"]))
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{where} is a damaged ledger: {error}") from error
     if wrong:
         raise ValueError(f"{where} is a damaged ledger: {wrong}")
     return table, known
-
-
-def _wrong(table: pd.DataFrame, by: list[str], lenses: dict[str, list[Any]]) -> str:
-    """Say what cannot be so in a table of a ledger, or nothing."""
-    expected = ["lens", *by, "step", *COUNTS, *SUMS]
-    if list(table) != expected:
-        return f"its columns are {list(table)}, but {expected} are expected"
-    if not set(table["lens"]) <= set(lenses):
-        return "a line has a lens that the ledger does not name"
-    rows, events, step = (table[name].to_numpy() for name in (*COUNTS, "step"))
-    whole = all(values.dtype.kind == "i" for values in (rows, events, step))
-    if not whole or (rows < 1).any() or (events < 0).any() or (events > rows).any():
-        return "rows and events are whole numbers, and there are never more events than rows"
-    if (step < -HALVINGS - 1).any() or (step > 2 * STEPS + HALVINGS + 1).any():
-        return "a step is beyond [0, 1]"
-    if not np.isfinite(table[list(SUMS)].to_numpy(float)).all():
-        return "a sum is no number"
-    return "a step occurs twice" if table.duplicated(["lens", *by, "step"]).any() else ""
 
 
 def _need_pyarrow() -> None:

@@ -15,13 +15,15 @@ import numpy as np
 from calibstat._text import counted, safe
 from calibstat.data.arrays import Floats
 from calibstat.data.checks import as_variable, locked, named_columns
+from calibstat.data.columns import as_array
 from calibstat.data.counted import CountedSample
+from calibstat.data.frames import frame_names, numbers
 from calibstat.data.parameters import at_least_one, check_kind
 from calibstat.data.sample import Predictions, Sample
 from calibstat.ledgers import files
 from calibstat.ledgers.counting import added_up, count_rows
-from calibstat.ledgers.files import COUNTS, SUMS
 from calibstat.ledgers.steps import STEPS, middle_of
+from calibstat.ledgers.table import COUNTS, SUMS, fault_of
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import CANONICAL, TopLabel
 
@@ -155,6 +157,52 @@ class Ledger:
         names = [by] if isinstance(by, str) else list(by)
         how: dict[str, Any] = {"lenses": lenses, "labels": labels, "nan_policy": nan_policy}
         return collect(source, y_true=y_true, y_prob=y_prob, by=names, **how)
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, labels: tuple[Any, Any], by: str | Sequence[str] = ()) -> Ledger:
+        """Take the lines that a database has counted by the query of `ledger_sql`.
+
+        Parameters
+        ----------
+        frame : data frame, or mapping of names to columns
+            The answer: the columns of `by`, ``step``, ``rows``, ``events`` and the sums.
+        labels : pair
+            The two labels, as passed to `ledger_sql`; the event is the last one.
+        by : str or sequence of str, optional
+            The columns of groups.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, or rows were counted that have no step. Buckets that hold numbers of rows, events
+            and sums of predictions alone are no ledger; the message says which sample they are.
+        """
+        import pandas as pd
+
+        names, there = [by] if isinstance(by, str) else list(by), frame_names(frame)
+        missing = [each for each in (*names, "step", *COUNTS, *SUMS) if each not in there]
+        if missing:
+            raise ValueError(
+                f"the frame has no columns {', '.join(map(repr, missing))}, but the answer to ledger_sql is expected; "
+                "buckets of numbers of rows, events and sums of predictions are no ledger but "
+                "Sample.from_counts(predicted / rows, events=events, trials=rows)"
+            )
+        table = pd.DataFrame({name: as_array(name, frame[name]) for name in names})
+        counted_in = {name: numbers(name, frame[name]) for name in ("step", *COUNTS, *SUMS)}
+        astray = np.isnan(counted_in["step"])
+        if astray.any():
+            raise ValueError(
+                f"{counted(int(counted_in['rows'][astray].sum()), 'row', 'has', 'have')} no probability in [0, 1], or "
+                f"none of the labels {labels[0]!r} and {labels[1]!r}: correct them in the table, or leave them out"
+            )
+        for name, values in counted_in.items():
+            whole = name not in SUMS and (values == np.floor(values)).all()
+            table[name] = values.astype(np.int64) if whole else values
+        table.insert(0, "lens", repr(CANONICAL))
+        fault = fault_of(table, names, [repr(CANONICAL)])
+        if fault:
+            raise ValueError(f"the frame is no ledger: {fault}")
+        return cls(added_up([table], names), names, {repr(CANONICAL): (labels[0], labels[1])})
 
     def __add__(self, other: Ledger) -> Ledger:
         if not isinstance(other, Ledger):

@@ -117,6 +117,7 @@ VERBS = {
     "multiple_test": Verb(lambda raw: cs.multiple_test(raw.sample(), cs.Family({"e": ECE, "l2": L2}), rng=0), 3, 35),
     "omnibus_test": Verb(lambda raw: cs.omnibus_test(raw.sample(), rng=0), 5, 15),
     "compare_models": Verb(lambda raw: cs.compare_models({"a": raw.sample(), "b": raw.other()}, ECE, rng=0), 6, 16),
+    "ledger_sql": Verb(lambda raw: cs.ledger_sql("t", y_true="y", y_prob="p", labels=(0, 1)), 2, 2),
     "subgroup_audit": Verb(lambda raw: cs.subgroup_audit(raw.grouped(), ["site", "sex"], rng=0), 14, 15),
     "scan_variables": Verb(lambda raw: cs.scan_variables(raw.grouped(), rng=0), 4, 6),
     "equal_curves_test": Verb(lambda raw: cs.equal_curves_test(raw.grouped(), "sex", rng=0), 6, 50),
