@@ -125,6 +125,7 @@ INSIDE = {
     ("ledgers/counting.py", "pandas"),
     ("ledgers/batches.py", "duckdb"),
     ("ledgers/batches.py", "pyarrow"),
+    ("ledgers/batches.py", "pyarrow.dataset"),
     ("ledgers/collect.py", "dask.base"),
     ("ledgers/collect.py", "dask.delayed"),
     ("ledgers/files.py", "pyarrow"),

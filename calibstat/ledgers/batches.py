@@ -104,18 +104,28 @@ def _of_dataset(dataset: Any, choose: Choose) -> tuple[Iterator[Batch], int]:
     chosen = choose(list(dataset.schema.names), "the dataset")
     known: list[Any] = [getattr(each, "metadata", None) for each in dataset.get_fragments()]
     expect_memory(max((_largest_group(each, chosen.names) for each in known if each is not None), default=0))
-    options = {"schema": dataset.schema, "columns": chosen.names, "batch_size": ROWS}
+    # One thread, and little read ahead: rows are counted more slowly than they are read, and would fill the memory.
+    options = {"schema": dataset.schema, "columns": chosen.names, "batch_size": ROWS, "use_threads": False}
     options |= {"batch_readahead": 1, "fragment_readahead": 1}
 
     def read() -> Iterator[Batch]:
         for place, fragment in enumerate(dataset.get_fragments()):
             where, first = shown(getattr(fragment, "path", "") or f"fragment {place}"), 0
-            for part in fragment.to_batches(**options):
+            for part in fragment.to_batches(**options, fragment_scan_options=_of_parquet(known[place])):
                 if part.num_rows:
                     yield Batch(arguments_from(as_frame(part), chosen), where, first)
                     first += part.num_rows
 
     return read(), 0 if None in known else sum(-(-each.num_rows // ROWS) for each in known)
+
+
+def _of_parquet(known: Any) -> Any:
+    """Return how a file of Parquet is read: a page at a time, not all of it before the first batch."""
+    if known is None:
+        return None
+    from pyarrow.dataset import ParquetFragmentScanOptions
+
+    return ParquetFragmentScanOptions(pre_buffer=False)
 
 
 def _largest_group(known: Any, names: Sequence[str]) -> int:
