@@ -70,7 +70,17 @@ LAYERS = {
     "auditing": JUDGED,
     "monitoring": JUDGED,
     "cli": WORLDS
-    | {"displays", "reports", "sweeps", "comparisons", "planning", "interpretability", "auditing", "monitoring"},
+    | {
+        "displays",
+        "reports",
+        "sweeps",
+        "comparisons",
+        "planning",
+        "interpretability",
+        "auditing",
+        "monitoring",
+        "ledgers",
+    },
 }
 # These know estimators by their protocol only. A tally is part of the protocol (the sums that suffice), and so is a
 # panel of statistics under their names.

@@ -29,6 +29,7 @@ from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import (
     Measure,
     cells,
+    counted_in_parts,
     examined,
     examined_with_rows,
     one_question,
@@ -43,6 +44,7 @@ from calibstat.cli.text import ProgressBar, notice, plain_warnings
 from calibstat.data.files import file_arguments
 from calibstat.inference.multiplicity import ADJUSTMENTS, adjust_pvalues, check_choices, joint_only
 from calibstat.inference.results import small_pvalue
+from calibstat.ledgers.batches import is_large
 
 OPTIONS = {
     "n_resamples": "--n-resamples",
@@ -244,8 +246,12 @@ def read_audited(
     """Read the rows of one model, with the columns that an option names and those that the estimator looks at."""
     refuse_label(arguments, names, option)
     further = variables_asked(arguments.lens, (), measure)
+    columns = sample_columns(arguments, [*names, *further])
     with ProgressBar("reading"):
-        found = file_arguments(arguments.file, **sample_columns(arguments, [*names, *further]))
+        if is_large(arguments.file) and arguments.missing == "raise":
+            sample = counted_in_parts(arguments, columns)
+            return sample, [name for name in sample.known.variables if name not in further or name in names]
+        found = file_arguments(arguments.file, **columns)
     variables = dict(found["variables"])
     audited = [name for name in variables if name not in further or name in names]
     if arguments.missing == "raise":

@@ -31,7 +31,7 @@ from calibstat.inference.results import picked
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    options.add_input(parser)
+    options.add_input(parser, counts=True)
     options.add_questions(parser)
     options.add(parser, "--costs", "--confidence-level", "--n-resamples", "--seed", "--plot", "--format")
 
@@ -63,8 +63,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Read the sample, estimate each number, print them."""
     measure, given = Measure.asked(arguments), read_given(arguments.given)
     with plain_warnings():
-        sample = read_sample(arguments, variables_asked(arguments.lens, given, measure), "--given")
-        questions = panel(sample.predictions, arguments.lens, given, measure)
+        sample = read_sample(arguments, variables_asked(arguments.lens, given, measure), "--given", in_parts=True)
+        questions = panel(sample.known, arguments.lens, given, measure)
         drawn = reliability_questions(arguments, questions) if measure.estimator is None else []
 
         def answer(question: Question) -> Answer:

@@ -170,6 +170,13 @@ def _single_option(metavar: str, text: str, **more: Any) -> dict[str, Any]:
 SHARED: dict[str, dict[str, Any]] = {
     "file": {"metavar": "FILE", "help": "CSV (also compressed), Parquet, NPZ or NetCDF; - is CSV on standard input"},
     "--label": {"type": column_name, "metavar": "COL", "help": "the column of what happened"},
+    "--events": {
+        "type": column_name,
+        "metavar": "COL",
+        "help": "where a row stands for several, in place of --label: the column of how many of them had the event, of "
+        "which --probs is the probability",
+    },
+    "--trials": {"type": column_name, "metavar": "COL", "help": "with --events: the column of how many there were"},
     "--labels": _column_option("A,B,C", "the class of each column of probabilities, in their order"),
     "--probs": _column_option("COL", "the columns of probabilities: a pattern such as 'prob_*', or names"),
     "--confidence": {
@@ -271,9 +278,14 @@ def add_file(parser: argparse.ArgumentParser) -> None:
     add(parser, "--labels")
 
 
-def add_input(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the sample of one model."""
-    add_file(parser)
+def add_input(parser: argparse.ArgumentParser, *, counts: bool = False) -> None:
+    """Add the options of the sample of one model; with `counts` a row of the file may stand for several."""
+    if counts:
+        add(parser, "file")
+        add(parser.add_mutually_exclusive_group(required=True), "--label", "--events")
+        add(parser, "--trials", "--labels")
+    else:
+        add_file(parser)
     add(parser.add_mutually_exclusive_group(required=True), "--probs", "--confidence")
     add(parser, "--weights", "--prevalence", "--nan-policy")
 

@@ -19,13 +19,14 @@ from calibstat._dataclass import dataclass
 from calibstat.cli.estimators import TWO, default_cells, estimator_name, for_two_outcomes, needs, takes, variables_of
 from calibstat.cli.main import in_options
 from calibstat.cli.options import column_names, is_expression, made, named_options, read_labels
-from calibstat.cli.text import ProgressBar
+from calibstat.cli.text import ProgressBar, notice
 from calibstat.data.arrays import Ints
 from calibstat.data.checks import all_of
 from calibstat.data.files import file_arguments
 from calibstat.draws.streams import stream_of
 from calibstat.inference.arguments import NULLS
 from calibstat.inference.by_lens import recommended_lenses
+from calibstat.ledgers.batches import is_large
 
 Condition: TypeAlias = tuple[str | EllipsisType, ...]
 
@@ -451,7 +452,13 @@ def increment_test(
 def sample_columns(arguments: argparse.Namespace, variables: Sequence[str] | None) -> dict[str, Any]:
     """Return the arguments of `Sample.read` that name columns."""
     probs = arguments.probs or [arguments.confidence]
+    counts = {name: getattr(arguments, name, None) for name in ("events", "trials")}
+    if (counts["events"] is None) != (counts["trials"] is None):
+        raise ValueError("--events says how many of the --trials had the event: name both columns, in place of --label")
+    if counts["events"] is not None and arguments.confidence is not None:
+        raise ValueError("--events are of the probability in --probs: leave --confidence out")
     return {
+        **counts,
         "y_true": arguments.label,
         "y_prob": probs if len(probs) > 1 else probs[0],
         "variables": variables or None,
@@ -464,12 +471,44 @@ def read_sample(
     variables: Sequence[str] | None = None,
     option: str = "",
     later: Sequence[str] = (),
+    *,
+    in_parts: bool = False,
 ) -> cs.Sample:
-    """Read the rows of one model, and the columns that an option names; those needed `later` must be there too."""
+    """Read the rows of one model, and the columns that an option names; those needed `later` must be there too.
+
+    Many or large files are counted `in_parts`, where a command needs no single rows.
+    """
     refuse_label(arguments, variables or (), option)
+    columns = sample_columns(arguments, variables)
     with ProgressBar("reading"):
-        found = file_arguments(arguments.file, **sample_columns(arguments, variables), later=later)
+        if in_parts and is_large(arguments.file):
+            return counted_in_parts(arguments, columns)
+        found = file_arguments(arguments.file, **columns, later=later)
     return examined(arguments, found)
+
+
+def counted_in_parts(arguments: argparse.Namespace, columns: Mapping[str, Any]) -> cs.Sample:
+    """Count the rows of many or large files a batch at a time; return the sample of what was counted."""
+    needing = {"--weights": "weights", "--prevalence": "prevalence", "--confidence": "confidence", "--events": "events"}
+    single = [option for option, name in needing.items() if getattr(arguments, name, None)]
+    if single:
+        raise ValueError(f"{single[0]}: {arguments.file} is counted in parts, which takes --label and --probs alone")
+    asked = getattr(arguments, "lens", None)
+    others = {name.lower() for name in ([asked] if isinstance(asked, str) else asked or ())} - {"top-label"}
+    with named_options(names_of_columns(arguments, {"columns": arguments.probs})):
+        ledger = cs.Ledger.collect(
+            arguments.file,
+            y_true=columns["y_true"],
+            y_prob=columns["y_prob"],
+            by=columns["variables"] or (),
+            lenses=[cs.Canonical()] if others else None,
+            labels=None if arguments.labels is None else read_labels(arguments.labels),
+            nan_policy=arguments.nan_policy,
+        )
+    if repr(cs.Canonical()) not in ledger.classes:
+        notice("there are more than two classes, so rows of many or large files are seen through top-label alone")
+        arguments.lens = None
+    return ledger.sample()
 
 
 def refuse_label(arguments: argparse.Namespace, variables: Sequence[str], option: str) -> None:
@@ -485,10 +524,10 @@ def examined(arguments: argparse.Namespace, found: dict[str, Any]) -> cs.Sample:
     prevalence = getattr(arguments, "prevalence", None) or []
     if getattr(arguments, "confidence", None) is None:
         labels = None if arguments.labels is None else read_labels(arguments.labels)
-        asked = {"labels": labels, "nan_policy": arguments.nan_policy}
+        asked = {"labels": labels, "nan_policy": arguments.nan_policy} | ({"ask": True} if "y_true" in found else {})
         with named_options(names_of_columns(arguments, found)):
             return cs.Sample._examined(
-                **found, **asked, ask=True, prevalence=prevalence[0] if len(prevalence) == 1 else prevalence or None
+                **found, **asked, prevalence=prevalence[0] if len(prevalence) == 1 else prevalence or None
             )
     for option, value in (("--labels", arguments.labels), ("--prevalence", prevalence)):
         if value:

@@ -40,6 +40,7 @@ from calibstat.cli.questions import (
     variables_asked,
 )
 from calibstat.cli.text import VERBOSE, ProgressBar, notice, plain_warnings
+from calibstat.data.counted import CountedSample
 from calibstat.data.parameters import LEVEL
 from calibstat.inference.by_lens import CLASS_WISE_UP_TO, TestsByLens, tested_together
 from calibstat.inference.multiplicity import (
@@ -57,7 +58,7 @@ from calibstat.inference.test import judged_by, recommended_test, size_of_error
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    options.add_input(parser)
+    options.add_input(parser, counts=True)
     options.add_questions(parser)
     parser.add_argument(
         "--omnibus",
@@ -88,8 +89,8 @@ def run(arguments: argparse.Namespace) -> None:
     measure, given = Measure.asked(arguments), read_given(arguments.given)
     null = read_null(arguments.null)
     with plain_warnings(), options.named_options(OF_NULLS):
-        sample = read_sample(arguments, variables_asked(arguments.lens, given, measure), "--given")
-        questions = panel(sample.predictions, arguments.lens, given, measure)
+        sample = read_sample(arguments, variables_asked(arguments.lens, given, measure), "--given", in_parts=True)
+        questions = panel(sample.known, arguments.lens, given, measure)
         drawn = reliability_questions(arguments, questions) if measure.estimator is None else []
         _tell_folding(sample, questions)
         if arguments.lens is None and not measure.has_lens and len(sample.labels) > CLASS_WISE_UP_TO:
@@ -134,10 +135,11 @@ def tell(costs: Mapping[Question, cs.Estimate]) -> list[str]:
 
 def _tell_folding(sample: cs.Sample, questions: Sequence[Question]) -> None:
     """Warn where the top label of one column of probabilities is often the other one."""
-    one_column = "taken for P(label = " in sample.predictions.source
+    one_column = "taken for P(label = " in sample.known.source
     if not one_column or not any(question.view.lens == cs.TopLabel() for question in questions):
         return
-    below = int((sample.predictions.event < 0.5).sum())
+    rows = sample.counts.sum(axis=1) if isinstance(sample, CountedSample) else 1
+    below = int(((sample.known.event < 0.5) * rows).sum())
     if below:
         notice(
             f"{below} of {len(sample)} probabilities are below 1/2, which top-label takes for confidence in the other "
@@ -162,8 +164,8 @@ def _run_omnibus(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--omnibus has statistics of its own: leave out {' and '.join(wrong)}")
     with plain_warnings(), options.named_options(OF_NULLS):
         names = arguments.lens or ["canonical"]
-        sample = read_sample(arguments, variables_asked(names, (), Measure()))
-        questions = panel(sample.predictions, names, (), Measure())
+        sample = read_sample(arguments, variables_asked(names, (), Measure()), in_parts=True)
+        questions = panel(sample.known, names, (), Measure())
         views = [each.view for each in questions]
         asked = {"null": read_null(arguments.null), "n_resamples": arguments.n_resamples, "rng": arguments.seed}
         often, least = arguments.n_resamples or 999, least_factor(arguments.adjust, len(views))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
+from calibstat._dataclass import dataclass
 from calibstat._text import shown
 from calibstat.data.files import COMPRESSIONS, DELIMITED, delimited_batches, expect_memory
 from calibstat.data.frames import Selection, arguments_from, frame_names
 
 ROWS: Final = 1 << 20
+# From more rows on a command counts a file in place of reading it.
+MANY_ROWS: Final = 20_000_000
 Choose = Callable[[list[str], str], Selection]
 
 
@@ -53,6 +56,21 @@ def batches_of(source: Any, choose: Choose) -> tuple[Iterator[Batch], int]:
     )
 
 
+def is_large(source: Any) -> bool:
+    """Whether a command counts rows in batches: many files are named, or one of Parquet says that it has many."""
+    place = Path(source)
+    if place.is_dir() or (not place.exists() and any(sign in str(source) for sign in "*?[")):
+        return True
+    if not place.is_file() or _kind(place) != "parquet" or find_spec("pyarrow") is None:
+        return False
+    from pyarrow import ArrowException, parquet
+
+    try:
+        return bool(parquet.read_metadata(place).num_rows > MANY_ROWS)
+    except (OSError, ArrowException):  # who reads it says what is wrong
+        return False
+
+
 def files_of(source: str | Path) -> list[Path]:
     """Return the files that a path, a folder or a pattern names, in order: all Parquet, or all delimited text."""
     place = Path(source)
@@ -68,8 +86,9 @@ def files_of(source: str | Path) -> list[Path]:
     if len(kinds) > 1 or "" in kinds:
         odd = kinds[""] if "" in kinds else max(kinds.values())
         raise ValueError(
-            f"{shown(odd)} is among the files of {shown(source)}, but all Parquet (.parquet), or all delimited text "
-            f"({', '.join(DELIMITED)}, perhaps compressed) is expected: name a pattern such as 'part-*.parquet'"
+            f"{shown(odd)} is in the folder, or of the pattern, {shown(source)}, but only Parquet (.parquet), or only "
+            f"delimited text ({', '.join(DELIMITED)}, perhaps compressed) is expected: name a pattern such as "
+            "'part-*.parquet'"
         )
     return sorted(found)
 

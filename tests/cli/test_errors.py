@@ -88,7 +88,9 @@ def test_bad_options(pets, file, options, words):
     [
         ([], "COMMAND"),
         (["plot"], "test"),
-        (["test"], "FILE, --label"),
+        (["test"], "FILE"),
+        (["test", "x.csv"], "--label --events is required"),
+        (["clinical"], "FILE, --label"),
         (["test", "x.csv", "--label", "y"], "--probs --confidence is required"),
         (["test", "x.csv", "--label", "y", "--probs", "p", "--confidence", "c"], "not allowed with"),
         (["test", "none.csv", "--label", "y", "--probs", "p"], "none.csv"),

@@ -184,7 +184,7 @@ def test_what_is_no_source_is_refused(tmp_path):
         cs.Ledger.collect(3, **NAMES)
     as_files(frame(50), tmp_path / "a", ".parquet")
     (tmp_path / "a" / "notes.csv").write_text("a,b\n")
-    with pytest.raises(ValueError, match="all Parquet"):
+    with pytest.raises(ValueError, match="only Parquet"):
         cs.Ledger.collect(tmp_path / "a", **NAMES)
     (tmp_path / "b.parquet").write_text("no")
     with pytest.raises(ValueError, match=r"b\.parquet"):
