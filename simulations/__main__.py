@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
+from textwrap import fill
 
 import matplotlib as mpl
 
 from simulations.choosing_a_calibrator import ChoosingACalibrator
 from simulations.estimator_bias import EstimatorBias
-from simulations.frame import Scale, Study
+from simulations.frame import Plan, Scale, Study
 from simulations.gaussian_mixture import GaussianMixtureStudy
 from simulations.kelly_smyth import KellySmyth
 from simulations.lens_blindness import LensBlindness
@@ -24,6 +26,7 @@ from simulations.scaling_binning import ScalingBinningStudy
 from simulations.training_curve import TrainingCurve
 from simulations.tree_metrics import TreeMetrics
 
+_AS_IT_IS = argparse.RawDescriptionHelpFormatter
 STUDIES: dict[str, type[Study]] = {
     "choosing_a_calibrator": ChoosingACalibrator,
     "estimator_bias": EstimatorBias,
@@ -42,7 +45,11 @@ STUDIES: dict[str, type[Study]] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a study, or read it, and print its plan and what it found."""
-    arguments = _parser().parse_args(argv)
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if arguments.study is None:
+        parser.print_help()
+        return 0
     mpl.use("Agg")
     kind = STUDIES[arguments.study]
     scale = Scale("quick" if arguments.quick else "full" if arguments.full else "usual")
@@ -53,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         client = arguments.workers or arguments.scheduler
         found = study.show(folder) if arguments.show else study.run(scale, folder, client)
         print(study.answer(found))
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         print(f"simulations: error: {error}", file=sys.stderr)
         return 2
     return 0
@@ -61,13 +68,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m simulations", description="Simulation studies, by name.")
-    studies = parser.add_subparsers(dest="study", required=True, metavar="NAME")
+    studies = parser.add_subparsers(dest="study", metavar="NAME")
     for name, kind in STUDIES.items():
-        own = studies.add_parser(name, help=kind.plan.aim, description=str(kind.plan))
+        own = studies.add_parser(name, help=kind.plan.aim, description=_wrapped(kind.plan), formatter_class=_AS_IT_IS)
         for each in fields(kind):
             own.add_argument(f"--{each.name}", **each.metadata)
         _add_common_options(own)
     return parser
+
+
+def _wrapped(plan: Plan) -> str:
+    """Return a plan with each point as a paragraph of its own."""
+    return "\n".join(fill(line, shutil.get_terminal_size().columns - 2) for line in str(plan).splitlines())
 
 
 def _add_common_options(parser: argparse.ArgumentParser) -> None:

@@ -52,9 +52,15 @@ def read(path: str | Path) -> Iterator[Predictions]:
     """
     import h5py
 
+    if not Path(path).is_file():
+        raise ValueError(f"{path} is no file: name an HDF5 file in CalArena's layout.")
+    if not h5py.is_hdf5(path):
+        raise ValueError(f"{path} is no HDF5 file, but one in CalArena's layout is expected.")
     found = False
     with h5py.File(path, "r") as file:
         for dataset, models in file.items():
+            if not isinstance(models, h5py.Group):
+                raise ValueError(f"{path}: {dataset} is an array, but groups {{dataset}}/{{model}} are expected.")
             for model, group in models.items():
                 found = True
                 yield _checked(dataset, model, group, f"{path}: {dataset}/{model}")

@@ -30,7 +30,7 @@ from calibstat.generators import (
     Wiggle,
 )
 from simulations import calarena
-from simulations.frame import SEED, Datasets, Plan, Repeats, Scale, Study, option
+from simulations.frame import SEED, Datasets, Plan, Repeats, Scale, Study, bracketed, option
 
 FITTED_ROWS, N_BINS, N_RESAMPLES, LEVEL = 500, 15, 199, 0.05
 UNCALIBRATED = "uncalibrated"
@@ -51,6 +51,7 @@ RULES: dict[str, cs.Estimator] = {
 }
 BY_PVALUE = "largest p-value"
 TEST = "test of the difference"
+KEPT = (UNCALIBRATED, "temperature")  # where the test does not find a better one
 
 
 def for_two_classes() -> dict[str, calibrators.Calibrator]:
@@ -191,7 +192,11 @@ class ChoosingACalibrator(Study):
             name: Repeats(FitAndJudge(world, n), repeats, SEED + number)
             for number, (name, world) in enumerate(WORLDS.items())
         }
-        return found if self.calarena is None else found | {"calarena": Repeats(JudgeAFile(self.calarena))}
+        if self.calarena is None:
+            return found
+        for _ in calarena.read(self.calarena):  # what is wrong there is said before the work
+            pass
+        return found | {"calarena": Repeats(JudgeAFile(self.calarena))}
 
     @staticmethod
     def text(found: Datasets) -> str:
@@ -202,24 +207,37 @@ class ChoosingACalibrator(Study):
         raw, tested = total.sel(rule="raw ECE, equal width"), total.sel(rule=TEST)
         most = int(total["n"].max())
         lines = [
-            f"Raw ECE names the worse calibrator in {share(raw, 'wrong')} of pairs over all numbers of test rows, and "
-            f"in {share(raw.sel(n=most), 'wrong')} with {most} of them. The test of the difference names a winner in "
-            f"{share(tested, 'named')} of pairs ({share(tested.sel(n=most), 'named')}), and the worse one in "
-            f"{share(tested, 'wrong')} ({share(tested.sel(n=most), 'wrong')}).",
+            f"Raw ECE names the worse calibrator in {share(raw, 'wrong')} of pairs over all numbers of test rows "
+            f"({share(raw.sel(n=most), 'wrong')} with {most} of them). The test of the difference decides "
+            f"{share(tested, 'named')} of pairs ({share(tested.sel(n=most), 'named')} with {most} rows), and is silent "
+            f"in the others. In the {int(tested['decided'].sum())} that it decides it is wrong in "
+            f"{int(tested['wrong_of_decided'].sum())}, and the others are in "
+            + ", ".join(f"{int(total['wrong_of_decided'].sel(rule=rule).sum())} ({rule})" for rule in RULES)
+            + ". So what the test gains is silence where the rows cannot tell; where it speaks, the other rules are "
+            "mostly right, too.",
         ]
         left_out = sum(int(each["left_out"].sum()) for each in counts.values())
         lines += [
             "",
             f"pairs for each number of test rows: {int(total['pairs'][0, 0])}; left out, because the true ECE and the "
             f"true squared error disagree, or the maps are the same: {left_out}",
+            "",
+            "pairs that the test decides, and in how many of them each rule names the worse",
+            _head(total),
+            _row("decided", tested["decided"], ".0f"),
+            *(_row(rule, total["wrong_of_decided"].sel(rule=rule), ".0f") for rule in total["rule"].values),
         ]
         for name, each in {"all worlds": total, **counts}.items():
             errors = standard_errors(worlds if each is total else {name: worlds[name]})
-            lines += ["", f"{name}: share of pairs where the rule names the worse, % (standard error)", _head(each)]
+            lines += [
+                "",
+                f"{name}: share of pairs where the rule names the worse, % (standard error, if repeats differ)",
+                _head(each),
+            ]
             for rule in each["rule"].values:
                 own = each.sel(rule=rule)
                 shares = zip((100 * own["wrong"] / own["pairs"]).values, errors.sel(rule=rule).values, strict=True)
-                lines.append(f"{rule:26}" + "".join(f"{f'{share:.1f} ({error:.1f})':>12}" for share, error in shares))
+                lines.append(f"{rule:26}" + "".join(f"{bracketed(share, error, '.1f'):>12}" for share, error in shares))
                 if (own["named"] < own["pairs"]).any():
                     lines.append(_row("  names one in", 100 * own["named"] / own["pairs"], ".1f"))
         lines += ["", "excess of the true squared error of the calibrator that is put first, times 10 000"]
@@ -256,11 +274,16 @@ class ChoosingACalibrator(Study):
 
 
 def count(found: xr.Dataset) -> xr.Dataset:
-    """Count pairs for each rule and number of test rows: all, those where it names one, and the worse one."""
+    """Count pairs for each rule and number of test rows: all, those where it names one, and where the worse one.
+
+    ``decided`` are the pairs where the test names one, and ``wrong_of_decided`` those of them where the rule names the
+    worse.
+    """
     squared, ece = found["true_squared"].values, found["true_ece"].values  # (repeat, calibrator)
     value, pvalue = found["value"].values, found["pvalue"].values
     rules = [*found["rule"].values, TEST]
-    counts = {name: np.zeros((len(rules), found.sizes["n"])) for name in ("pairs", "named", "wrong")}
+    kinds = ("pairs", "named", "wrong", "decided", "wrong_of_decided")
+    counts = {name: np.zeros((len(rules), found.sizes["n"])) for name in kinds}
     left_out = 0
     for first, second in combinations(range(found.sizes["calibrator"]), 2):
         gap = squared[:, first] - squared[:, second]
@@ -272,7 +295,10 @@ def count(found: xr.Dataset) -> xr.Dataset:
         named = np.concatenate([by_value, by_test[..., None]], axis=2)[kept]
         counts["pairs"] += kept.sum()
         counts["named"] += (named != 0).sum(axis=0).T
-        counts["wrong"] += (named == -truly[kept, None, None]).sum(axis=0).T
+        wrong, decided = named == -truly[kept, None, None], named[..., -1:] != 0
+        counts["wrong"] += wrong.sum(axis=0).T
+        counts["decided"] += decided.sum(axis=0).T
+        counts["wrong_of_decided"] += (wrong & decided).sum(axis=0).T
     dataset = xr.Dataset({name: (("rule", "n"), each) for name, each in counts.items()})
     return dataset.assign_coords(rule=rules, n=found["n"].values).assign(left_out=left_out)
 
@@ -298,9 +324,26 @@ def standard_errors(worlds: Mapping[str, xr.Dataset]) -> xr.DataArray:
 
 
 def excess_of_the_first(found: xr.Dataset) -> xr.DataArray:
-    """Return by how much the true squared error of the calibrator with the smallest value exceeds the smallest one."""
-    first = found["value"].argmin("calibrator")
-    return found["true_squared"].isel(calibrator=first) - found["true_squared"].min("calibrator")
+    """Return by how much the true squared error of the calibrator that each rule takes exceeds the smallest one.
+
+    A rule takes the calibrator with the smallest value. With the test, one of `KEPT` is kept unless others are found to
+    be better, of which the one with the smallest debiased error is taken.
+    """
+    names, first = list(found["calibrator"].values), found["value"].argmin("calibrator")
+    taken = [first]
+    for kept in (name for name in KEPT if name in names):
+        better = (found["pvalue"].sel(other=kept, drop=True) <= LEVEL).assign_coords(calibrator=names)
+        among = found["value"].sel(rule="debiased error", drop=True).where(better, np.inf)
+        one = xr.where(better.any("calibrator"), among.argmin("calibrator"), names.index(kept))
+        taken.append(one.expand_dims(rule=[f"test, else {kept}"]))
+    squared = found["true_squared"]
+    return xr.concat(
+        [
+            squared.isel(calibrator=each).drop_vars("calibrator", errors="ignore") - squared.min("calibrator")
+            for each in taken
+        ],
+        "rule",
+    )
 
 
 def share(counts: xr.Dataset, name: str) -> str:
@@ -325,7 +368,7 @@ def _of_a_file(found: xr.Dataset) -> list[str]:
 def _with_error(values: Any) -> str:
     """Return the mean over repeats and its standard error."""
     error = float(values.std("repeat", ddof=1)) / np.sqrt(values.sizes["repeat"])
-    return f"{float(values.mean()):.2f} ({error:.2f})"
+    return bracketed(float(values.mean()), error, ".2f")
 
 
 def _head(counts: Any) -> str:

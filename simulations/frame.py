@@ -6,12 +6,13 @@ own. Text and figure are made from the stored datasets alone, so that a finished
 
 from __future__ import annotations
 
+import json
 import platform
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -116,6 +117,17 @@ def mean_and_error(values: xr.DataArray) -> MeanAndError:
     return MeanAndError(values.mean("repeat"), spread / np.sqrt(values.sizes["repeat"]))
 
 
+def bracketed(mean: float, error: float, digits: str) -> str:
+    """Return a mean with its Monte Carlo standard error in brackets, without one where all repeats agree.
+
+    There the error is estimated as 0, which it is not: a few repeats do not show what is rare.
+    """
+    if not error > 1e-9 * abs(mean):
+        return f"{mean:{digits}}"
+    told = f"{error:{digits.removeprefix('+')}}"
+    return f"{mean:{digits}} ({told if float(told) else f'{error:.1g}'})"
+
+
 @contextmanager
 def small_cells_on_purpose() -> Iterator[None]:
     """Leave out the warning that cells hold few rows, where a study shows what comes of it."""
@@ -176,21 +188,45 @@ class Study(ABC):
 
     def run(self, scale: Scale, folder: Path, client: Any = None) -> Datasets:
         """Compute the parts that are not in the folder, each as `Sweep.run` does, and leave text and figure there."""
-        folder.mkdir(parents=True, exist_ok=True)
-        with suppress(FileNotFoundError):
-            _text_in(folder).unlink()
         parts = self.parts(scale)
-        found = {name: part.run(client, folder / _file_of(name, part)).load() for name, part in parts.items()}
+        folder.mkdir(parents=True, exist_ok=True)
+        stores = {name: folder / _file_of(name, part) for name, part in parts.items()}
+        # What is there comes first: if it is of another design, it is refused, and a finished study stays finished.
+        kept = {name: part.run(client, stores[name]).load() for name, part in parts.items() if stores[name].exists()}
+        if len(kept) < len(parts):
+            with suppress(FileNotFoundError):
+                _text_in(folder).unlink()
+        found = {
+            name: kept[name] if name in kept else part.run(client, stores[name]).load() for name, part in parts.items()
+        }
+        with written_whole(_options_in(folder)) as place:
+            made_with = {"options": self._options(), "parts": [store.name for store in stores.values()]}
+            place.write_text(json.dumps(made_with, indent=1) + "\n", encoding="utf-8")
         self._write(found, folder)
         return found
 
     def show(self, folder: Path) -> Datasets:
-        """Read what a finished run left in the folder, and make text and figure again."""
-        if not _text_in(folder).exists():
+        """Read what a finished run left in the folder, and make text and figure again.
+
+        Options may be left out; those that are named must be the ones that the study was made with.
+        """
+        if not _text_in(folder).exists() or not _options_in(folder).exists():
             raise ValueError(f"{folder} holds no finished study: run it without --show.")
-        found = {store.stem: _read(store) for store in sorted(folder.iterdir()) if store.suffix in (".nc", ".zarr")}
+        made_with = json.loads(_options_in(folder).read_text(encoding="utf-8"))
+        other = {name: value for name, value in self._options().items() if made_with["options"].get(name) != value}
+        if other:
+            raise ValueError(
+                f"{folder} was made with {_as_typed(made_with['options'])}, not with {_as_typed(other)}: leave that "
+                "out, or run it without --show."
+            )
+        found = {Path(name).stem: _read(folder / name) for name in made_with["parts"]}
         self._write(found, folder)
         return found
+
+    def _options(self) -> dict[str, Any]:
+        """Return the options that are named."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
 
     def _write(self, found: Datasets, folder: Path) -> None:
         figure = self.figure(found)
@@ -216,5 +252,19 @@ def _file_of(name: str, part: Part) -> str:
     return f"{name}.zarr" if isinstance(part, Sweep) else f"{name}.nc"
 
 
+def _as_typed(options: Mapping[str, Any]) -> str:
+    """Return options as on the command line."""
+    told = (
+        f"--{name} {value}"
+        for name, given in options.items()
+        for value in (given if isinstance(given, list) else [given])
+    )
+    return " ".join(told) or "no options of its own"
+
+
 def _text_in(folder: Path) -> Path:
     return folder / "study.txt"
+
+
+def _options_in(folder: Path) -> Path:
+    return folder / "options.json"

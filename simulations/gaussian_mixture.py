@@ -124,7 +124,7 @@ class GaussianMixtureStudy(Study):
         bias, spread = rates(own.sel(model=CALIBRATED))
         lines = [
             f"Noise alone looks like miscalibration: with {few} rows in {many} bins the ECE of a calibrated model is "
-            f"{noise['mean'].item():.3f} on average. Its bias grows like n^{bias[0]:.2f} B^{bias[1]:.2f} with n rows "
+            f"{noise['mean'].item():.3f} on average. Its bias goes like n^{bias[0]:.2f} B^{bias[1]:.2f} with n rows "
             f"in B bins, its standard deviation like n^{spread[0]:.2f} B^{spread[1]:.2f}. Bins hide some of it too: "
             f"with 5 bins, and however many rows, the ECE of the model that is off by {off['truth'].values[0]:.4f} "
             f"tends to {off['limit'].sel(n_bins=5).item():.4f}.",

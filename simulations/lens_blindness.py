@@ -87,7 +87,7 @@ class LensBlindness(Study):
 
     plan = Plan(
         aim="which lens sees which kind of error, and how well",
-        mechanisms="three classes with six kinds of error or none; two classes with an error over a variable",
+        mechanisms="three classes with five kinds of error or none; two classes with an error over a variable",
         estimands="the true expected calibration error through each lens, zero where the lens is blind",
         methods=f"the exact test of the error in the leaves of a tree, through each lens, at {LEVEL:.0%}",
         performance="power, which is the size where the true error is zero, with its Monte Carlo standard error",

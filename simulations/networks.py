@@ -196,6 +196,9 @@ class Networks(Study):
             networks = {
                 each: PredictionsFile(self.predictions, self.label, tuple(each.split(","))) for each in self.models
             }
+        for world in networks.values():  # what is wrong in a file is said before the work
+            if isinstance(world, PredictionsFile):
+                lenses_of(world.sample().predictions, groups)
         return {
             f"network {place:02}": Repeats(Network(name, world, groups, n_resamples))
             for place, (name, world) in enumerate(networks.items(), 1)

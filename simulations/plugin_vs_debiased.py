@@ -50,6 +50,7 @@ from simulations.frame import (
     Repeats,
     Scale,
     Study,
+    bracketed,
     mean_and_error,
     option,
     small_cells_on_purpose,
@@ -371,7 +372,7 @@ def _held(held: dict[str, Any]) -> list[str]:
     for name, each in held.items():
         for kind in _KINDS:
             pairs = zip(each.mean.sel(kind=kind).values, each.error.sel(kind=kind).values, strict=True)
-            cells = "".join(f"{f'{100 * mean:.1f} ({100 * se:.1f})':>12}" for mean, se in pairs)
+            cells = "".join(f"{bracketed(100 * mean, 100 * se, '.1f'):>12}" for mean, se in pairs)
             lines.append(f"{name:16}{kind:16}{cells}")
     return lines
 

@@ -31,7 +31,9 @@ class PredictionsFile:
             return None
         if label is None or not probs:
             raise ValueError("--predictions needs --label and --probs")
-        return cls(path, label, tuple(probs))
+        found = cls(path, label, tuple(probs))
+        found.sample()  # what is wrong there is said before the work
+        return found
 
     def sample(self) -> Sample:
         """Read it; the rows are kept for the next time."""

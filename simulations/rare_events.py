@@ -20,7 +20,17 @@ from sklearn.ensemble import RandomForestClassifier
 import calibstat as cs
 from calibstat import calibrators
 from calibstat.generators import BetaPredictions
-from simulations.frame import SEED, Datasets, Plan, Repeats, Scale, Study, mean_and_error, small_cells_on_purpose
+from simulations.frame import (
+    SEED,
+    Datasets,
+    Plan,
+    Repeats,
+    Scale,
+    Study,
+    bracketed,
+    mean_and_error,
+    small_cells_on_purpose,
+)
 
 EDGES = (0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.3, 0.5, 0.75, 1)  # of the workshop
 ACCEPTED, LEVEL = 0.95, 0.05
@@ -306,14 +316,16 @@ def _scores(workshop: xr.Dataset) -> list[str]:
         own = mean_and_error(unit * excess(workshop).sel(what=what))
         for name in workshop["calibrator"].values:
             at = zip(own.mean.sel(calibrator=name).values, own.error.sel(calibrator=name).values, strict=True)
-            lines.append(_line(name, [f"{mean:.1f} ({se:.1f})" if np.isfinite(mean) else "inf" for mean, se in at], 15))
+            lines.append(
+                _line(name, [bracketed(mean, se, ".1f") if np.isfinite(mean) else "inf" for mean, se in at], 15)
+            )
     most = workshop["n_fit"].values.max()
     lines += ["", f"with {most} calibrating rows", _line("", ["ECE", "rejected at 5 %", "AUC"], 18)]
     ece, auc = mean_and_error(workshop["ece"]), mean_and_error(workshop["auc"])
     for name in workshop["calibrator"].values:
         at = {"calibrator": name}
         rejected = (workshop["pvalue"].sel(at) <= LEVEL).mean().item()
-        cells = [*(f"{each.mean.sel(at).item():.4f} ({each.error.sel(at).item():.4f})" for each in (ece, auc))]
+        cells = [bracketed(each.mean.sel(at).item(), each.error.sel(at).item(), ".4f") for each in (ece, auc)]
         lines.append(_line(name, [cells[0], f"{rejected:.0%}", cells[1]], 18))
     return lines
 
@@ -329,7 +341,9 @@ def _parts(parts: Any) -> list[str]:
         at = [{"how": how, "part_of": name} for how in hows]
         lines.append(
             _line(
-                name, [f"{1e4 * parts.mean.sel(a).item():z.1f} ({1e4 * parts.error.sel(a).item():.1f})" for a in at], 18
+                name,
+                [bracketed(1e4 * parts.mean.sel(a).item(), 1e4 * parts.error.sel(a).item(), "z.1f") for a in at],
+                18,
             )
         )
     return lines
@@ -369,7 +383,7 @@ def _alarms(alarms: Any) -> list[str]:
     lines = ["", "share of diagrams of a right forest with a cell outside, % (Monte Carlo standard error)"]
     for name in alarms.mean["bars"].values:
         mean, error = (100 * each.sel(bars=name).item() for each in (alarms.mean, alarms.error))
-        lines.append(_line(name, [f"{mean:.1f} ({error:.1f})"], 14))
+        lines.append(_line(name, [bracketed(mean, error, ".1f")], 14))
     return lines
 
 
@@ -384,7 +398,7 @@ def _blog(rule: xr.Dataset, ten: xr.Dataset) -> list[str]:
     for name in rule["rule"].values:
         at = {"rule": name}
         pairs = zip(own.mean.sel(at).values, own.error.sel(at).values, strict=True)
-        cells = [f"{ten['value'].sel(at).item():.3f}", *(f"{mean:.4f} ({se:.4f})" for mean, se in pairs)]
+        cells = [f"{ten['value'].sel(at).item():.3f}", *(bracketed(mean, se, ".4f") for mean, se in pairs)]
         lines.append(f"{name:36}" + "".join(f"{cell:>16}" for cell in cells))
     return lines
 

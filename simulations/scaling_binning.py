@@ -20,7 +20,17 @@ from matplotlib.figure import Figure
 import calibstat as cs
 from calibstat.calibrators import Calibrator, HistogramBinning, Platt, ScalingBinning
 from calibstat.generators import BetaPredictions, FinitePredictions, Recalibrated, SyntheticModel, Wiggle
-from simulations.frame import SEED, Datasets, Plan, Repeats, Scale, Study, mean_and_error, small_cells_on_purpose
+from simulations.frame import (
+    SEED,
+    Datasets,
+    Plan,
+    Repeats,
+    Scale,
+    Study,
+    bracketed,
+    mean_and_error,
+    small_cells_on_purpose,
+)
 from simulations.plugin_vs_debiased import steep
 
 SQUARED = cs.SquaredCE(cs.UniqueValues())
@@ -268,7 +278,7 @@ def _ratio(squared: xr.DataArray) -> float:
 
 
 def _pm(value: Any, error: Any) -> str:
-    return f"{value:z.2f} ({error:.2f})"
+    return bracketed(value, error, "z.2f")
 
 
 def _errors(squared: xr.DataArray, name: str) -> list[str]:
@@ -280,13 +290,9 @@ def _errors(squared: xr.DataArray, name: str) -> list[str]:
             at = {"map": method, "n": n}
             pairs = list(zip(own.mean.sel(at).values, own.error.sel(at).values, strict=True))
             shown = pairs[:1] if method == ALONE else pairs
-            lines.append(f"{method:20}{n:>7}" + "".join(f"{f'{mean:.2f} ({se:.2f})':>16}" for mean, se in shown))
+            lines.append(f"{method:20}{n:>7}" + "".join(f"{bracketed(mean, se, '.2f'):>16}" for mean, se in shown))
         if method != ALONE:
-            lines.append(
-                _rows_line(
-                    f"rows for an error of {1e4 * GOAL:.0f}", *with_error(squared.sel(map=method), rows_for_goal)
-                )
-            )
+            lines.append(_rows_line(f"rows for {GOAL:g}", *with_error(squared.sel(map=method), rows_for_goal)))
     return lines
 
 
@@ -304,7 +310,7 @@ def _told(near: xr.DataArray) -> list[str]:
 
 
 def _rows_line(name: str, rows: np.ndarray, errors: np.ndarray) -> str:
-    cells = [f"{each:.0f} ({se:.0f})" if np.isfinite(each) else "more" for each, se in zip(rows, errors, strict=True)]
+    cells = [bracketed(each, se, ".0f") if np.isfinite(each) else "more" for each, se in zip(rows, errors, strict=True)]
     return f"{name:27}" + "".join(f"{cell:>16}" for cell in cells)
 
 
@@ -319,7 +325,7 @@ def _balance(balance: xr.Dataset) -> list[str]:
     ]
     for n_bins in own.mean["n_bins"].values:
         pairs = zip(own.mean.sel(n_bins=n_bins).values, own.error.sel(n_bins=n_bins).values, strict=True)
-        lines.append(f"{f'B = {n_bins}':27}" + "".join(f"{f'{mean:.1f} ({se:.1f})':>16}" for mean, se in pairs))
+        lines.append(f"{f'B = {n_bins}':27}" + "".join(f"{bracketed(mean, se, '.1f'):>16}" for mean, se in pairs))
     return lines
 
 

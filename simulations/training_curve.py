@@ -22,7 +22,7 @@ from sklearn.neural_network import MLPClassifier
 
 import calibstat as cs
 from calibstat.generators.base import evaluate, population_of
-from simulations.frame import SEED, Datasets, Plan, Repeats, Scale, Study
+from simulations.frame import SEED, Datasets, Plan, Repeats, Scale, Study, bracketed
 
 N_CLASSES, N_FEATURES, TRAINED_ROWS, JUDGED_ROWS = 10, 20, 2000, 10_000
 DIGITS_TO_TRAIN, DIGITS_TO_CHOOSE = 600, 397  # the other 800 judge
@@ -220,7 +220,10 @@ class TrainingCurve(Study):
         ]
         for name, each in rejected.items():
             lines += _of_a_source(name, found[name], each)
-        lines += ["", "In brackets: Monte Carlo standard errors between repeats, each with rows of its own."]
+        lines += [
+            "",
+            "In brackets: standard errors between repeats, each with rows of its own; none where all agree.",
+        ]
         return "\n".join(lines)
 
     @staticmethod
@@ -294,7 +297,7 @@ def rejections(found: xr.Dataset) -> xr.Dataset:
 
 def percent(own: xr.Dataset, unit: str = " %") -> str:
     """Return a share and its standard error."""
-    return f"{100 * own['share'].item():.0f} ({100 * own['error'].item():.0f}){unit}"
+    return bracketed(100 * own["share"].item(), 100 * own["error"].item(), ".0f") + unit
 
 
 def _shares(rejected: dict[str, xr.Dataset], rows: int, estimator: str) -> str:
@@ -329,7 +332,7 @@ def _mean(values: Any, digits: str) -> str:
     """Return the mean of all runs, and its standard error between repeats."""
     means = values.mean("run")
     error = means.std("repeat", ddof=1).item() / np.sqrt(means.sizes["repeat"])
-    return f"{means.mean().item():{digits}} ({error:{digits}})"
+    return bracketed(means.mean().item(), error, digits)
 
 
 def _ends(values: Any) -> str:

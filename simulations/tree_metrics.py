@@ -31,7 +31,7 @@ from calibstat import calibrators
 from calibstat.estimators.base import all_weights
 from calibstat.generators import FinitePredictions, RegressionFunction
 from calibstat.generators.base import evaluate, without_warnings
-from simulations.frame import SEED, Datasets, Plan, Repeats, Scale, Study, option
+from simulations.frame import SEED, Datasets, Plan, Repeats, Scale, Study, bracketed, option
 
 NAMES = ("x1", "x2")
 WORLDS = {"simple": RegressionFunction("simple"), "hard": RegressionFunction("hard")}
@@ -187,6 +187,11 @@ def _data_of(file: Path) -> Data:
         )
     frame = frame.sample(min(len(frame), MOST_ROWS), random_state=SEED)
     target, columns = frame.iloc[:, -1], frame.iloc[:, :-1]
+    if target.nunique() > max(MOST_CATEGORIES, len(frame) // 20):
+        raise ValueError(
+            f"{file.name}: {target.nunique()} classes in {len(frame)} rows: the last column, {target.name!r}, must be "
+            "a class; put it last."
+        )
     text = columns.select_dtypes(exclude="number")
     wide = [name for name in text if text[name].nunique() > MOST_CATEGORIES]  # names and dates say nothing of others
     features = pd.get_dummies(columns.drop(columns=wide)).to_numpy(dtype=float)
@@ -470,7 +475,7 @@ def _with_error(values: xr.DataArray, digits: str = "+.4f") -> str:
     if not known.sizes["repeat"]:
         return "-"
     error = known.std("repeat", ddof=1).item() / np.sqrt(known.sizes["repeat"])
-    return f"{known.mean().item():{digits}} ({error:{digits[-3:]}})"
+    return bracketed(known.mean().item(), error, digits)
 
 
 def _beyond(values: xr.DataArray) -> int:

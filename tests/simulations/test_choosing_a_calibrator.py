@@ -12,6 +12,7 @@ import calibstat as cs
 from calibstat import calibrators
 from calibstat.generators import BetaPredictions, Recalibrated, Slope
 from simulations import choosing_a_calibrator as study
+from simulations.__main__ import main
 from simulations.frame import Repeats, Scale
 
 WORLD = BetaPredictions(1, 1, Slope(0.6))
@@ -56,7 +57,62 @@ def test_pairs_are_counted_by_hand():
     assert counts["pairs"].values.ravel().tolist() == [2, 2, 2]
     assert counts["named"].values.ravel().tolist() == [2, 1, 2]  # the second rule ties the first two
     assert counts["wrong"].values.ravel().tolist() == [1, 0, 1]
+    assert counts["decided"].values.ravel().tolist() == [2, 2, 2]
+    assert counts["wrong_of_decided"].values.ravel().tolist() == [1, 0, 1]
     assert study.excess_of_the_first(found).values.ravel().tolist() == [1.0, 0.0]
+
+
+def test_wrong_choices_are_told_of_the_pairs_that_the_test_decides():
+    nan = np.nan
+    found = xr.Dataset(
+        {
+            "true_squared": (("repeat", "calibrator"), [[1.0, 2.0, 3.0]]),
+            "true_ece": (("repeat", "calibrator"), [[1.0, 2.0, 3.0]]),
+            "value": (("repeat", "n", "rule", "calibrator"), [[[[3.0, 2.0, 1.0]]]]),  # every pair the wrong way round
+            "pvalue": (
+                ("repeat", "n", "calibrator", "other"),
+                [[[[nan, 0.3, 0.01], [nan, nan, 0.06], [nan, nan, nan]]]],
+            ),
+        },
+        {"rule": ["one"], "n": [100]},
+    )
+    own = study.count(found).isel(n=0)
+    assert own["wrong"].values.tolist() == [3, 0]
+    assert own["decided"].values.tolist() == [1, 1]
+    assert own["wrong_of_decided"].values.tolist() == [1, 0]
+
+
+def test_with_the_test_a_calibrator_is_kept_unless_a_better_one_is_shown():
+    nan, kept = np.nan, "temperature"
+    pvalue = np.full((2, 3, 3), nan)  # along n, (better, worse)
+    pvalue[1, 2, 0], pvalue[1, 1, 0] = 0.04, 0.01
+    found = xr.Dataset(
+        {
+            "true_squared": (("repeat", "calibrator"), [[5.0, 2.0, 1.0]]),
+            "value": (("repeat", "n", "rule", "calibrator"), np.broadcast_to([3.0, 2.0, 1.0], (1, 2, 1, 3))),
+            "pvalue": (("repeat", "n", "calibrator", "other"), pvalue[None]),
+        },
+        {"rule": ["debiased error"], "n": [100, 1000], "calibrator": [study.UNCALIBRATED, kept, "beta"]},
+    )
+    excess = study.excess_of_the_first(found.assign_coords(other=found["calibrator"].values)).isel(repeat=0)
+    assert excess.sel(rule=f"test, else {study.UNCALIBRATED}").values.tolist() == [4.0, 0.0]
+    assert excess.sel(rule=f"test, else {kept}").values.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("made", ["nothing", "words", "group"])
+def test_a_file_that_cannot_be_read_is_refused_before_anything_runs(made, tmp_path, capsys):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "predictions.h5"
+    if made == "words":
+        path.write_text("a,b\n", encoding="utf-8")
+    elif made == "group":
+        with h5py.File(path, "w") as file:
+            file["tabular/forest/probas_cal"] = [0.5]
+    told = {"nothing": "is no file", "words": "is no HDF5 file", "group": "tabular/forest lacks labels_cal"}
+    out = tmp_path / "out"
+    assert main(["choosing_a_calibrator", "--quick", "--out", str(out), "--calarena", str(path)]) == 2
+    assert told[made] in capsys.readouterr().err
+    assert not out.exists()
 
 
 def test_standard_errors_of_shares_are_those_between_repeats():

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
 from distributed import Client
 
 from simulations.__main__ import STUDIES, main
-from simulations.frame import Repeats, Study
+from simulations.frame import Plan, Repeats, Scale, Study, bracketed, option
 from suites import slow_but
 
 QUICKEST = ["gaussian_mixture", "null_size"]
@@ -54,6 +55,54 @@ def test_a_finished_study_is_shown_without_running(tmp_path, capsys, monkeypatch
     assert main([*where, "--show"]) == 0
     assert capsys.readouterr().out == first
     assert picture.exists()
+
+
+@dataclass(frozen=True)
+class Numbers(Study):
+    """The mean of some uniform numbers."""
+
+    rows: int | None = option("N", "numbers of a repeat", type=int)
+    more: int | None = option("N", "numbers of another part", type=int)
+    plan = Plan("a mean", "uniform numbers", "1/2", "the mean", "none")
+
+    def parts(self, scale):
+        found = {"first": Repeats(Uniform(self.rows or 3), 2)}
+        return found if self.more is None else found | {"second": Repeats(Uniform(self.more), 2)}
+
+    @staticmethod
+    def text(found):
+        return f"{', '.join(found)}: {found['first'].sizes['row']} numbers"
+
+    @staticmethod
+    def figure(found):
+        return plt.figure()
+
+
+def test_a_run_that_is_refused_leaves_the_finished_study(tmp_path):
+    Numbers().run(Scale("quick"), tmp_path)
+    told = (tmp_path / "study.txt").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="It is left as it is"):
+        Numbers(rows=4, more=5).run(Scale("quick"), tmp_path)
+    assert (tmp_path / "study.txt").read_text(encoding="utf-8") == told
+    Numbers().show(tmp_path)
+
+
+def test_what_is_shown_was_made_with_the_options_that_are_named(tmp_path):
+    Numbers().run(Scale("quick"), tmp_path)
+    with pytest.raises(ValueError, match=r"was made with no options of its own, not with --more 5"):
+        Numbers(more=5).show(tmp_path)
+    Numbers(more=5).run(Scale("quick"), tmp_path)
+    assert [*Numbers(more=5).show(tmp_path)] == [*Numbers().show(tmp_path)] == ["first", "second"]
+    Numbers().run(Scale("quick"), tmp_path)  # the second part stays in the folder, but is none of this study
+    assert [*Numbers().show(tmp_path)] == ["first"]
+
+
+def test_an_error_that_no_repeat_shows_is_not_told_as_zero():
+    assert bracketed(0, 0, ".1f") == "0.0"
+    assert bracketed(1, np.nan, ".0f") == "1"
+    assert bracketed(26.71, 7e-16, ".2f") == "26.71"
+    assert bracketed(10, 0.03, ".0f") == "10 (0.03)"
+    assert bracketed(-1.25, 0.5, "+.2f") == "-1.25 (0.50)"
 
 
 @pytest.mark.parametrize("kind", STUDIES.values())
