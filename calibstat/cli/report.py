@@ -25,6 +25,7 @@ from calibstat.cli import options
 from calibstat.cli.questions import Measure, one_lens, read_sample, sample_columns, variables_asked
 from calibstat.cli.text import ProgressBar, plain_warnings, say
 from calibstat.data.parameters import keep
+from calibstat.reports.report import FORMATS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Read the models, or a report that was made before, and write the report."""
     form = _format(arguments)
     if arguments.output is not None:
-        check_writable(arguments.output)
+        _check_place(arguments)
     if _is_report(arguments.file):
         made = _made_before(arguments)
     else:
@@ -63,6 +64,17 @@ def run(arguments: argparse.Namespace) -> None:
     with ProgressBar("writing"):
         made.write(arguments.output, form)
     say(made.screen(arguments.output).text())
+
+
+def _check_place(arguments: argparse.Namespace) -> None:
+    """Refuse a place that cannot be written, that is also an input, or whose name says that it is something else."""
+    place = Path(arguments.output)
+    if any(place.resolve() == Path(file).resolve() for file in arguments.file):
+        raise ValueError(f"-o {place} is also FILE, which would be overwritten: name another file")
+    special = place.exists() and not place.is_file()
+    if arguments.format is None and not special and place.suffix.lower() not in FORMATS:
+        raise ValueError(f"-o {place} does not end in {' or '.join(FORMATS)}: name a page or a JSON file")
+    check_writable(place)
 
 
 def _format(arguments: argparse.Namespace) -> str:

@@ -15,7 +15,7 @@ from calibstat.estimators.base import happened
 # Rows of more than this many are pooled to so many steps of the log-odds before the slope is fitted.
 _STEPS = 2048
 _SOME = 2**16  # rows that show where they are crowded
-_CLEAR = 2.0  # standard errors
+CLEAR = 2.0  # standard errors
 _SMALLEST_SPREAD = 1e-6  # of log-odds; below, all predictions are equal and there is no slope
 
 
@@ -41,10 +41,10 @@ class Direction(NamedTuple):
     def words(self) -> str:
         """What stands out from noise by two standard errors: "too high and too extreme"; "" if nothing does."""
         high, steep = self.predicted - self.happened, 1 - self.slope
-        if self.slope < -_CLEAR * self.slope_error:
+        if self.slope < -CLEAR * self.slope_error:
             return "in the wrong order"
-        found = ["too high" if high > 0 else "too low"] if abs(high) > _CLEAR * self.mean_error else []
-        found += ["too extreme" if steep > 0 else "too timid"] if abs(steep) > _CLEAR * self.slope_error else []
+        found = ["too high" if high > 0 else "too low"] if abs(high) > CLEAR * self.mean_error else []
+        found += ["too extreme" if steep > 0 else "too timid"] if abs(steep) > CLEAR * self.slope_error else []
         return " and ".join(found)
 
     def to_dict(self) -> dict[str, float]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from calibstat._text import counted, shown
+from calibstat._text import counted, shown, some_of
+from calibstat.comparisons.splits import UNCALIBRATED
 from calibstat.estimators.base import all_weights
 from calibstat.estimators.base import happened as happening
+from calibstat.inference.compare_models import ModelComparison
 from calibstat.inference.direction import Direction
 from calibstat.lenses.relabel import CANONICAL, TopLabel
 from calibstat.reports import _words as words
@@ -17,25 +19,11 @@ from calibstat.reports._findings import Findings, View
 
 # An error is slight below this share of the mean chance of the rarer outcome, and large above the other one.
 SLIGHT, LARGE = 0.1, 0.5
-_WORDS = {
-    "too high": "says too much",
-    "too low": "says too little",
-    "too high and too extreme": "is too sure",
-    "too extreme": "is too sure",
-    "too low and too extreme": "says too little, and is too sure of the extremes",
-    "too timid": "is not sure enough",
-    "too high and too timid": "says too much, and is not sure enough of the extremes",
-    "too low and too timid": "is not sure enough",
-    "in the wrong order": "puts the cases in the wrong order",
-}
-"""What a model does that errs in these directions."""
-_OF_TOP_LABEL = _WORDS | {
-    "too high": "is too sure",
-    "too low": "is not sure enough",
-    "too low and too extreme": "is not sure enough",
-    "too high and too timid": "is too sure",
-}
-"""The same of a confidence."""
+_STRONG = 0.01  # a p-value up to which evidence is not called "some"
+_TOO_HIGH, _TOO_LOW = ("claims {}too much", "claims {}too little")
+_TOO_SURE, _UNSURE = ("is {}too sure", "is {}not sure enough")
+_ENDS = (0.1, 0.25, 0.5)  # the share of the rows at either end of the predictions, the first where the error is seen
+_OVER_NEARLY_ALL = 0.9  # an interval with so large a share of the rows is no place
 
 
 def answer(found: Findings) -> dict[str, Any]:
@@ -64,25 +52,30 @@ def claims(view: View) -> str:
 def at_the_ends(view: View) -> str:
     """Say what is claimed, and what happens, in the tenth of the rows with the highest predictions, or the lowest.
 
-    For a model whose errors cancel on average: it is the first of the two that errs in the direction that is found;
-    without one, all rows are told.
+    It is the one of them that errs more in the direction that is found; where none does, a quarter or a half is taken.
     """
     seen, direction = view.seen, view.direction
-    if direction is None or not any(word in direction.words for word in ("extreme", "timid")):
-        return claims(view)
-    event, weights = seen.predictions.event, all_weights(seen.predictions, None)
-    for most, share in ((True, 0.9), (False, 0.1)):
-        limit = np.quantile(event, share)
-        rows = event >= limit if most else event <= limit
-        said, happened = (
-            float(np.average(each[rows], weights=weights[rows])) for each in (event, happening(seen.outcomes))
-        )
-        farther = said > happened if most else said < happened
-        if farther == ("extreme" in direction.words):
-            unit = words.Unit.of(said, happened)
-            where = "claims most" if most else "claims least"
-            return f"where it {where}, it says {unit.share(said)}, and {unit.share(happened)} {unit.happens}"
+    if direction is None:
+        return ""
+    event, weights, outcomes = seen.predictions.event, all_weights(seen.predictions, None), happening(seen.outcomes)
+    sign = 1 if direction.slope < 1 else -1
+    for share in _ENDS:
+        low, high = np.quantile(event, [share, 1 - share])
+        found = []
+        for where, rows, way in (("most", event >= high, sign), ("least", event <= low, -sign)):
+            said, happened = (float(np.average(each[rows], weights=weights[rows])) for each in (event, outcomes))
+            found.append((way * (said - happened), where, said, happened))
+        off, where, said, happened = max(found)
+        unit = words.Unit.of(said, happened)
+        if off > 0 and unit.share(said) != unit.share(happened):
+            return f"where it claims {where}, it says {unit.share(said)}, and {unit.share(happened)} {unit.happens}"
     return claims(view)
+
+
+def what_is_wrong(view: View) -> str:
+    """Say what is claimed, and what happens, where the evidence of an error is; "" where no place is known."""
+    evidence = view.evidence
+    return claims(view) if evidence == "mean" else at_the_ends(view) if evidence == "slope" else ""
 
 
 def is_top(view: View) -> bool:
@@ -100,13 +93,19 @@ def how_much(view: View) -> str:
     return "slightly " if share < SLIGHT else "far " if share > LARGE else ""
 
 
-def _does(direction: Direction, view: View) -> str:
-    known = (_OF_TOP_LABEL if is_top(view) else _WORDS).get(direction.words, "")
-    for verb in ("is too sure", "is not sure enough"):
-        if known.startswith(verb):
-            adverb = how_much(view).replace("far ", "far " if "too" in verb else "")
-            return known.replace(verb, f"is {adverb}{verb.removeprefix('is ')}", 1)
-    return known
+def _does(view: View) -> str:
+    """Say how a model errs, by the stronger evidence: of the mean, or of the slope."""
+    direction = cast(Direction, view.direction)
+    if view.evidence == "mean":
+        high = direction.predicted > direction.happened
+        does = (_TOO_SURE if high else _UNSURE) if is_top(view) else (_TOO_HIGH if high else _TOO_LOW)
+    elif view.evidence == "slope" and direction.slope < 0 and view.in_wrong_order:
+        return "puts the cases in the wrong order"
+    elif view.evidence == "slope":
+        does = _TOO_SURE if direction.slope < 1 else _UNSURE
+    else:
+        return "is off, though no difference on average is shown"
+    return does.format(how_much(view))
 
 
 def headline(found: Findings) -> str:
@@ -115,18 +114,24 @@ def headline(found: Findings) -> str:
     model = f"Model {shown(main.model)}" if main.model else "The model"
     rejected = [view for view in found.own if view.rejected]
     if main.rejected and main.direction is not None:
-        does = _does(main.direction, main) or "is off, though not on average"
-        on_average = any(word in main.direction.words for word in ("high", "low", "order")) or not main.direction.words
-        return f"{model} {does}: {claims(main) if on_average else at_the_ends(main)}."
+        return f"{_some_evidence(main, model)} {_does(main)}: {what_is_wrong(main) or claims(main)}."
     if main.rejected:
         size, noise = sizes(main)
-        return f"{model} is off: its probabilities miss by {size} on average, where noise alone shows {noise}."
+        does = f"is off: its probabilities miss by {size} on average, where noise alone shows {noise}"
+        return f"{_some_evidence(main, model)} {does}."
     if rejected:
         worst = min(rejected, key=lambda view: view.adjusted)
-        said = claims(worst)
-        return f"{model} is off for {name_of(worst)}" + (f": {said}." if said else ".")
+        said = what_is_wrong(worst) or claims(worst)
+        return f"{_some_evidence(worst, model)} is off for {name_of(worst)}" + (f": {said}." if said else ".")
     said = claims(main)
     return "There is no evidence that the model is off" + (f": {said}." if said else ".")
+
+
+def _some_evidence(view: View, model: str) -> str:
+    """Name the model, and how strong the evidence is where it is not strong."""
+    if view.adjusted <= _STRONG:
+        return model
+    return f"There is some evidence that {model[:1].lower()}{model[1:]}"
 
 
 def name_of(view: View) -> str:
@@ -144,16 +149,22 @@ def sizes(view: View) -> tuple[str, str]:
     return unit.difference(value), unit.size(noise)
 
 
+def evidence_of(view: View) -> str:
+    """Write the p-value of a view."""
+    return words.p_equals(view.adjusted, view.test.level, view.tail, view.at_smallest)
+
+
 def sentences(found: Findings) -> list[str]:
     """Say how large the error is beside noise, and whether it is shown to be below the margin."""
     main, n = found.main, len(found.sample)
     size, noise = sizes(main)
-    evidence = f"({words.p_equals(main.adjusted, main.test.level)}, {words.count(n)} rows)"
+    evidence = f"({evidence_of(main)}, {words.count(n)} rows)"
     level = words.confidence(main.test.level)
     value, mean = float(main.size.headline or 0.0), float(main.size.headline_null_mean or 0.0)
     if main.rejected and value > mean:
-        small = "The error is small but real" if how_much(main) == "slightly " else "The error is real"
-        told = [f"{small}: {size} on average, where noise alone would show {noise} {evidence}."]
+        small = " small but" if how_much(main) == "slightly " else ""
+        real = f"The error is{small} real:" if main.adjusted <= _STRONG else "The error is"
+        told = [f"{real} {size} on average, where noise alone would show {noise} {evidence}."]
     elif main.rejected:
         told = [
             f"The evidence is in the pattern of the errors {evidence}; their average, {size}, is no larger than noise "
@@ -161,16 +172,38 @@ def sentences(found: Findings) -> list[str]:
         ]
     else:
         told = [f"The average error is {size}, where noise alone would show {noise} {evidence}."]
-        told += [_not_excluded(main, level)] if main.size.confidence_interval else []
+        told += [_not_excluded(main, level)] if main.ends else []
     others = [view for view in found.own if view.rejected and view is not main]
     if main.rejected and others:
         told.append(f"Of {counted(len(found.own) - 1, 'other lens')} {len(others)} show an error too.")
-    return [*told, *_margin(found, level)]
+    return [*told, *_margin(found, level), *_advice(found)]
+
+
+def _advice(found: Findings) -> list[str]:
+    """Say which model and which calibrator to use."""
+    told = [which_model(found)] if found.models is not None else []
+    if isinstance(found.calibrators, str) or found.calibrators.calibrator == UNCALIBRATED:
+        return told
+    return [*told, f"Recalibrating {_model_name(found)}by {shown(found.calibrators.calibrator)} is shown to help."]
+
+
+def _model_name(found: Findings) -> str:
+    return f"{shown(found.main.model)} " if found.main.model else ""
+
+
+def which_model(found: Findings) -> str:
+    """Say which of several models to use, by their calibration alone."""
+    comparison = cast(ModelComparison, found.models)
+    n, alike = counted(len(comparison.names), "model"), [shown(name) for name in comparison.confidence_set]
+    if not any(pair.adjusted <= comparison.level for pair in comparison.pairs):
+        return f"None of {n} is told apart from another by its calibration."
+    if len(alike) > 1:
+        return f"Of {n}, use one of {some_of(alike, 8)}, whose calibration is not told apart."
+    return f"Of {n}, use {alike[0]}: it is calibrated best."
 
 
 def _not_excluded(view: View, level: str) -> str:
-    interval = view.size.confidence_interval
-    high = unit_of(view).difference(min(1.0, float(interval.high if interval else 1.0)))
+    high = unit_of(view).difference(min(1.0, view.ends[1] if view.ends else 1.0))
     return f"That is no proof of calibration: an average error of up to {high} cannot be excluded ({level} confidence)."
 
 
@@ -180,10 +213,19 @@ def _margin(found: Findings, level: str) -> list[str]:
     if test is None:
         return []
     unit = unit_of(found.main)
-    margin, bound = margin_words(test.margin, unit), unit.difference(test.upper_bound)
-    if test.within:
-        return [f"The average error is shown to be below {margin} ({level} confidence)."]
+    upper = upper_bound(found)
+    margin, bound = margin_words(test.margin, unit), unit.difference(upper)
+    if test.within and upper < test.margin:
+        return [
+            f"The average error in groups of similar predictions is shown to be below {margin} ({level} confidence)."
+        ]
     return [f"It is not shown to be below {margin}: it may be as large as {bound} ({level} confidence)."]
+
+
+def upper_bound(found: Findings) -> float:
+    """Return the upper bound of the average error: of the interval and the test of a margin the larger one."""
+    main = found.main
+    return main.ends[1] if main.ends else main.bound or 1.0
 
 
 def margin_words(margin: float, unit: words.Unit) -> str:
@@ -203,7 +245,10 @@ def tiles(found: Findings) -> list[dict[str, str]]:
         name = "Right / claimed" if is_top(main) else "Happened / predicted"
         shown_tiles.append(_tile(name, main.ratio.ratio, main.ratio.confidence_interval))
     if main.cox is not None and isfinite(main.cox.slope):
-        shown_tiles.append(_tile("Slope", main.cox.slope, main.cox.slope_interval))
+        tile = _tile("Slope", main.cox.slope, main.cox.slope_interval)
+        if main.slope_rests_on_extremes:
+            tile["range"] += f"; {main.slope_inside:.3f} without the most extreme 0.1 %"
+        shown_tiles.append(tile)
     name = "Average error (ECE)" if main.direction is not None else "Average error"
     shown_tiles.append({"name": name, "value": _three(value), "range": f"noise alone {_three(noise)}"})
     worst = _worst_tile(found)
@@ -233,17 +278,37 @@ def _worst_tile(found: Findings) -> dict[str, str] | None:
         unit = words.Unit.of(worst.mean_prediction, worst.mean_outcome)
         said, happened = unit.share(worst.mean_prediction), unit.share(worst.mean_outcome)
         return {"name": "Worst group", "value": shown(worst.name), "range": f"{said} said, {happened} happened"}
-    off = [view for view in found.classes if view.rejected and view.direction is not None]
-    if off and len(found.own) > 1:
-        view = max(off, key=lambda each: abs(each.difference))
-        unit = unit_of(view)
-        said, happened = (unit.share(each) for each in view.direction[:2])  # type: ignore[index]
-        return {"name": "Worst class", "value": shown(view.lens.label), "range": f"{said} said, {happened} happened"}  # type: ignore[attr-defined]
-    if found.worst is not None and main.rejected and main.direction is not None:
+    if found.classes and len(found.own) > 1:
+        view = worst_class(found)
+        if view is None:
+            return {
+                "name": "Worst class",
+                "value": "none stands out",
+                "range": f"of {counted(len(found.classes), 'class')}",
+            }
+        size, noise = sizes(view)
+        wrong = what_is_wrong(view) or f"off by {size}, noise alone {noise}"
+        return {"name": "Worst class", "value": shown(view.lens.label), "range": wrong}  # type: ignore[attr-defined]
+    if found.worst is not None and found.worst_test is not None and main.direction is not None:
         unit = unit_of(main)
-        where = stretch(found.worst, unit)
-        return {"name": "Worst where it says", "value": where, "range": interval_words(found.worst, unit)}
+        name = "Worst where it says"
+        if found.worst_test.pvalue > found.worst_test.level:
+            return {"name": name, "value": "none stands out", "range": "of all intervals of predictions"}
+        if over_nearly_all(found.worst):
+            return {"name": "Off over", "value": "nearly all predictions", "range": interval_words(found.worst, unit)}
+        return {"name": name, "value": stretch(found.worst, unit), "range": interval_words(found.worst, unit)}
     return None
+
+
+def worst_class(found: Findings) -> View | None:
+    """Return the class with evidence of an error whose average error exceeds noise by most."""
+    off = [view for view in found.classes if view.rejected and view.direction is not None]
+    return max(off, key=lambda view: view.beyond_noise, default=None)
+
+
+def over_nearly_all(worst: Any) -> bool:
+    """Whether the worst interval of predictions holds so many rows that it is no place."""
+    return bool(worst.share >= _OVER_NEARLY_ALL)
 
 
 def worst_group(found: Findings) -> Any:
@@ -256,9 +321,12 @@ def worst_group(found: Findings) -> Any:
 
 
 def stretch(worst: Any, unit: words.Unit) -> str:
-    """Write where the worst interval of predictions begins and ends."""
+    """Write where the worst interval of predictions begins and ends, both with as many decimals."""
     first, last = unit.share(worst.low), unit.share(worst.high)
-    return last if first == last else f"{unit.share_cell(worst.low)} to {last}"
+    if first == last:
+        return last
+    digits = max(len(unit.share_cell(each).partition(".")[2]) for each in (worst.low, worst.high))
+    return f"{unit.per * worst.low:.{digits}f} to {unit.per * worst.high:.{digits}f} {unit.name}"
 
 
 def interval_words(worst: Any, unit: words.Unit) -> str:

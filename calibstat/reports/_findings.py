@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import nan
+from math import ceil, isfinite, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,11 +27,12 @@ from calibstat.estimators.panels import default_size
 from calibstat.estimators.squared import ECE, DebiasedL2
 from calibstat.estimators.walks import IntervalDeviation, Kuiper, WorstInterval
 from calibstat.inference.compare_models import ModelComparison, compare_models
-from calibstat.inference.direction import Direction, direction_of
+from calibstat.inference.direction import CLEAR, Direction, direction_of
 from calibstat.inference.equivalence import EquivalenceTest, equivalence_test
 from calibstat.inference.estimate import estimate
 from calibstat.inference.multiplicity import holm
 from calibstat.inference.results import CalibrationTest, Estimate
+from calibstat.inference.tails import at_smallest, far_below, tail_of
 from calibstat.inference.test import calibration_test, recommended_test
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import CANONICAL, ClassWise, TopLabel
@@ -44,6 +45,8 @@ MOST_CLASSES = 30
 MOST_ROWS = 50_000
 _MOST_AT_999 = 40  # so many p-values of 999 redraws can still be rejected when they are adjusted together
 _MOST_CELLS, _ROWS_OF_A_CELL = 15, 10
+_ROWS_OF_A_GROUP, _MOST_LEFT_OUT = 50, 5
+_EXTREME = 0.001  # the share of rows with the most extreme predictions, without which a slope must stand out too
 _RUNS = 400  # of the search for the smallest error that is seen
 _DRAWS_BEYOND = 5  # of noise, so many are expected beyond the end of an interval
 _MEAN = ECE(EqualMass(1))  # the size of the difference of the two means
@@ -68,7 +71,9 @@ class View:
     """What is found of one model through one lens.
 
     `difference` is the share that happened minus the mean prediction, with its interval; NaN, as are ratio and slope,
-    where more than two outcomes are seen. `test.pvalue` is of the view by itself, `adjusted` over all views.
+    where more than two outcomes are seen. `test.pvalue` is of the view by itself, `adjusted` over all views, and `tail`
+    about how small that is where no redraw reaches it. `inside` is the direction without the most extreme predictions,
+    and `bound` the upper bound of the test of a margin.
     """
 
     model: str
@@ -82,7 +87,10 @@ class View:
     ratio: Ratio | None
     cox: CoxFit | None
     adjusted: float
+    tail: float | None = None
+    inside: Direction | None = None
     in_part: int | None = None
+    bound: float = 0.0
 
     @property
     def what(self) -> str:
@@ -95,6 +103,57 @@ class View:
         return self.adjusted <= self.test.level
 
     @property
+    def at_smallest(self) -> bool:
+        """Whether the p-value is the smallest that so many redraws can give."""
+        panel = self.test.panel
+        return panel is not None and bool(at_smallest(panel.pvalue, panel.n_resamples))
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The interval of the average error, as far as `bound` at least, the upper bound of the test of a margin."""
+        interval = self.size.confidence_interval
+        return None if interval is None else (float(interval.low), max(float(interval.high), self.bound))
+
+    @property
+    def beyond_noise(self) -> float:
+        """The average error less what noise alone gives."""
+        return float(self.size.headline or 0.0) - float(self.size.headline_null_mean or 0.0)
+
+    @property
+    def evidence(self) -> str:
+        """What stands out from noise by more: the "mean", the "slope" (with and without extreme rows), or "" if none.
+
+        The confidence in the predicted class errs in its mean, if that stands out.
+        """
+        direction, inside = self.direction, self.inside
+        if direction is None:
+            return ""
+        mean = abs(direction.predicted - direction.happened) / direction.mean_error if direction.mean_error > 0 else 0.0
+        slope = 0.0 if self.slope_rests_on_extremes else min(_away(direction), _away(inside or direction))
+        if max(mean, slope) <= CLEAR:
+            return ""
+        of_top = isinstance(self.lens, TopLabel) or bool(self.seen.predictions.seen)
+        return "mean" if mean >= slope or (of_top and mean > CLEAR) else "slope"
+
+    @property
+    def in_wrong_order(self) -> bool:
+        """Whether the slope is below zero, beyond noise."""
+        return self.direction is not None and self.direction.slope < -CLEAR * self.direction.slope_error
+
+    @property
+    def slope_inside(self) -> float:
+        """The slope without the most extreme predictions."""
+        return nan if self.inside is None else self.inside.slope
+
+    @property
+    def slope_rests_on_extremes(self) -> bool:
+        """Whether the slope stands out from noise, but not to the same side without the most extreme rows."""
+        whole, inside = self.direction, self.inside
+        if whole is None or inside is None or _away(whole) <= CLEAR:
+            return False
+        return not _away(inside) > CLEAR or (whole.slope < 1) != (inside.slope < 1)
+
+    @property
     def difference(self) -> float:
         """What happened minus what was predicted."""
         return nan if self.direction is None else self.direction.happened - self.direction.predicted
@@ -103,6 +162,21 @@ class View:
     def difference_ends(self) -> tuple[float, float] | None:
         """The interval of the difference; those of all views of a model hold together."""
         return with_sign(self.difference, self.mean and self.mean.estimate, self.mean and self.mean.confidence_interval)
+
+
+def _away(direction: Direction) -> float:
+    """Return how many standard errors the slope is away from one; 0 where there is none."""
+    error = direction.slope_error
+    return abs(1 - direction.slope) / error if isfinite(direction.slope) and error > 0 else 0.0
+
+
+def without_extremes(seen: Sample) -> Direction | None:
+    """Return the direction without the rows of the most extreme predictions, one in a thousand."""
+    if seen.predictions.n_classes != 2:
+        return None
+    far = np.abs(seen.predictions.event - 0.5)
+    kept = np.sort(np.argsort(far, kind="stable")[: len(far) - ceil(_EXTREME * len(far))])
+    return direction_of(seen.take(kept)) if len(kept) > 1 else None
 
 
 def with_sign(difference: float, size: float | None, ends: tuple[float, float] | None) -> tuple[float, float] | None:
@@ -155,6 +229,7 @@ class Findings:
     worst: IntervalDeviation | None
     worst_test: CalibrationTest | None
     groups: Groups | None
+    not_grouped: str
     scan: VariableScan | None
     models: ModelComparison | None
     calibrators: CalibratorComparison | str
@@ -176,6 +251,15 @@ class Findings:
     def main(self) -> View:
         """The view that the answer is about."""
         return self.views[0]
+
+    @property
+    def worst_tail(self) -> float | None:
+        """About how small the p-value of the worst interval of predictions is, where no redraw reaches it."""
+        test = self.worst_test
+        if test is None or not test.n_resamples or not at_smallest(test.pvalue, test.n_resamples):
+            return None
+        tail = tail_of(Kuiper(), self.main.seen, float(test.statistic))
+        return tail if far_below(tail, test.n_resamples) else None
 
     @property
     def classes(self) -> list[View]:
@@ -212,8 +296,10 @@ def _steps(samples: Mapping[str, Sample], options: Options, found: dict[str, Any
     yield
     two = main.direction is not None
     found["worst"], found["worst_test"] = _worst(main, options) if two else (None, None)
-    found["margin"] = _within(main, options)
-    found["groups"] = _groups(sample, main, options)
+    found["margin"] = margin = _within(main, options)
+    if margin is not None:
+        main = views[0] = replace(main, bound=margin.upper_bound)
+    found["groups"], found["not_grouped"] = _groups(sample, main, options)
     found["scan"] = _scan(sample, main, options)
     yield
     found["models"] = _compared(samples, main, options)
@@ -262,7 +348,15 @@ def _views(samples: Mapping[str, Sample], options: Options) -> list[View]:
     how = _How(options.level / len(asked), redraws, options)
     found = [_view(model, name, samples[model], asked[name], how) for model, name in track(questions, len(questions))]
     adjusted = holm([view.test.pvalue for view in found])
-    return [replace(view, adjusted=float(p)) for view, p in zip(found, adjusted, strict=True)]
+    return [
+        replace(view, adjusted=float(p), tail=_tail(view, len(found))) for view, p in zip(found, adjusted, strict=True)
+    ]
+
+
+def _tail(view: View, n_views: int) -> float | None:
+    """Return about how small a p-value of one of several views is that no redraw reaches (Bonferroni)."""
+    tail = None if view.test.panel is None else view.test.panel.tail
+    return None if tail is None else min(1.0, n_views * tail)
 
 
 def cells_for(seen: Sample) -> EqualMass:
@@ -301,6 +395,7 @@ def _view(model: str, name: str, sample: Sample, lens: Lens, how: _How) -> View:
         ratio=ObservedToExpected(1 - level)(seen) if two else None,
         cox=Cox(1 - level)(seen) if two else None,
         adjusted=nan,
+        inside=without_extremes(seen),
         in_part=None if len(seen) == whole else len(seen),
     )
 
@@ -314,18 +409,24 @@ def _worst(main: View, options: Options) -> tuple[IntervalDeviation | None, Cali
     return (None if np.isnan(found.low) else found), test
 
 
-def _groups(sample: Sample, main: View, options: Options) -> Groups | None:
+def _groups(sample: Sample, main: View, options: Options) -> tuple[Groups | None, str]:
+    """Audit the groups, or say why none was looked at."""
     if not options.by:
-        return None
+        return None, "No groups were named; name columns (by) to see for whom the model is off."
+    looked, seen = look(sample, options.by, main.lens, EqualMass(4), "raise")
+    formed, small = form_groups(looked, len(seen), 1, _ROWS_OF_A_GROUP)
+    if len(formed) == 1:
+        left = "; ".join(f"{shown(each.name)} {each.reason}" for each in small[:_MOST_LEFT_OUT])
+        more = f"; and {len(small) - _MOST_LEFT_OUT} more" if len(small) > _MOST_LEFT_OUT else ""
+        return None, f"No group was looked at: {left}{more}."
     two, level, rng = main.direction is not None, options.level, options.rng
     size: Estimator = Kuiper() if two else main.size.question.estimator.core
     errors = subgroup_audit(
-        sample, options.by, lens=main.lens, estimator=size, level=level, confidence_level=1 - level, rng=rng
-    )
+        sample, options.by, lens=main.lens, estimator=size, level=level, confidence_level=1 - level,
+        min_size=_ROWS_OF_A_GROUP, rng=rng,
+    )  # fmt: skip
     if not two:
-        return Groups(errors, {})
-    looked, seen = look(sample, options.by, main.lens, EqualMass(4), "raise")
-    formed, _ = form_groups(looked, len(seen), 1, 1)
+        return Groups(errors, {}), ""
     rows = {group.name: group.rows for group in formed}
     joint = level / len(errors)
     often = max(999, round(_DRAWS_BEYOND / joint))
@@ -333,7 +434,7 @@ def _groups(sample: Sample, main: View, options: Options) -> Groups | None:
     def mean(group: GroupFinding) -> Estimate:
         return estimate(seen.take(rows[group.name]), _MEAN, confidence_level=1 - joint, n_resamples=often, rng=rng)
 
-    return Groups(errors, {group.name: mean(group) for group in track(errors.groups, len(errors))})
+    return Groups(errors, {group.name: mean(group) for group in track(errors.groups, len(errors))}), ""
 
 
 def _scan(sample: Sample, main: View, options: Options) -> VariableScan | None:

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count as numbers
+from math import floor, log10
 from typing import Any, cast
 
 from calibstat._progress import track
 from calibstat._text import counted, percent, shown, some_of
 from calibstat.auditing.audit import GroupFinding
 from calibstat.binnings.simplex import SimplexGrid
+from calibstat.comparisons.results import CalibratorComparison, Changes
 from calibstat.comparisons.splits import UNCALIBRATED
 from calibstat.displays.reliability import ReliabilityDisplay
 from calibstat.displays.simplex import SimplexDisplay
 from calibstat.displays.svg import svg_of
+from calibstat.inference.tails import far_below
 from calibstat.lenses.relabel import CANONICAL
 from calibstat.reports import _words as words
 from calibstat.reports._answer import (
     claims,
+    evidence_of,
     interval_words,
     margin_words,
     name_of,
+    over_nearly_all,
     sizes,
     stretch,
     unit_of,
+    upper_bound,
+    what_is_wrong,
+    which_model,
+    worst_class,
     worst_group,
 )
 from calibstat.reports._findings import MOST_CLASSES, Findings, Groups, View, cells_for
@@ -142,12 +151,12 @@ def _numbers_of(view: View, unit: words.Unit, digits: int) -> list[dict[str, Any
     shares = [{"text": ""}] * 2
     if direction is not None:
         shares = [words.number_cell(unit.share_cell(each, 1), each) for each in direction[:2]]
-    value, ends = float(view.size.headline or 0.0), view.size.confidence_interval
+    value, ends = float(view.size.headline or 0.0), view.ends
     return [
         *shares,
         words.interval_cell(unit.cell(value, ends, digits), value, ends, noise, view.rejected),
         words.number_cell(words.signed(noise * unit.per, digits), noise),
-        words.p_cell(view.adjusted, view.test.level),
+        words.p_cell(view.adjusted, view.test.level, view.tail, view.at_smallest),
     ]
 
 
@@ -178,7 +187,7 @@ def _of_view(view: View) -> str:
     name = name_of(view)
     about = f"{name[:1].upper()}{name[1:]}"
     told = f"{about}: {said}; " if said else f"{about}: "
-    evidence = words.p_equals(view.adjusted, view.test.level)
+    evidence = evidence_of(view)
     return f"{told}the average error is {size}, where noise alone shows {noise} ({evidence})."
 
 
@@ -262,24 +271,25 @@ def _worst(found: Findings) -> Block | None:
         return text("Every prediction equals what happened, so that no interval of predictions is the worst.")
     unit = unit_of(main)
     where = stretch(worst, unit)
-    evidence = words.p_equals(test.pvalue, test.level)
+    evidence = words.p_equals(test.pvalue, test.level, found.worst_tail)
     of_rows = f"{words.two_digits(100 * worst.share)} % of the rows" if worst.share < 0.995 else "all rows"
     if test.pvalue > test.level:
+        return text(f"No interval of predictions stands out from noise ({evidence}).")
+    if over_nearly_all(worst):
         return text(
-            f"No interval of predictions stands out from noise ({evidence}); the largest difference is where it says "
-            f"{where} ({of_rows})."
+            f"Over nearly all predictions ({of_rows}), {interval_words(worst, unit)} than the model says ({evidence})."
         )
     return text(
         f"Where the model says {where} ({of_rows}), {interval_words(worst, unit)} than it says ({evidence}).",
         "The interval was chosen as the worst one, so that on other rows its error will be smaller.",
-        strong="It is worst in one stretch of the predictions." if worst.share < 0.995 else "",
+        strong="It is worst in one stretch of the predictions.",
     )
 
 
 def _groups(found: Findings) -> list[Block | None]:
     groups = found.groups
     if groups is None:
-        return [text("No groups were named; name columns (by) to see for whom the model is off.")]
+        return [text(found.not_grouped)]
     errors, level, two = groups.errors, _level(found), bool(groups.means)
     ordered = sorted(
         errors.groups, key=lambda each: (each.pvalue_adjusted > errors.level, -abs(groups.difference(each)))
@@ -333,7 +343,7 @@ def _group_row(group: GroupFinding, groups: Groups, unit: words.Unit, digits: in
         words.number_cell(words.count(group.n), group.n),
         *(words.number_cell(unit.share_cell(each), each) for each in means),
         words.interval_cell(unit.cell(off, ends, digits), off, ends, 0.0, group.pvalue_adjusted <= level),
-        words.p_cell(group.pvalue_adjusted, level),
+        words.p_cell(group.pvalue_adjusted, level, group.tail),
         words.text_cell(group.direction.removeprefix("predicts ")),
     ]
 
@@ -385,7 +395,7 @@ def _variable_row(each: Any, unit: words.Unit, digits: int, two: bool, level: fl
         words.text_cell(each.variable),
         words.interval_cell(unit.cell(value, ends, digits), value, ends, noise, each.pvalue_varying_adjusted <= level),
         words.number_cell(words.signed(noise * unit.per, digits), noise),
-        words.p_cell(each.pvalue_varying_adjusted, level),
+        words.p_cell(each.pvalue_varying_adjusted, level, each.tail_varying),
         words.text_cell(worst.level),
         *(there if two else []),
     ]
@@ -400,10 +410,15 @@ def _classes(found: Findings) -> list[Block | None]:
     off = [view for view in views if view.rejected]
     told = f"There is evidence of an error in {len(off)} of {counted(len(views), 'class')}."
     if off:
-        most = max(off, key=lambda view: abs(view.difference))
-        told += f" The largest difference on average is that of {name_of(most)}: {claims(most)}."
+        most = cast(View, worst_class(found))
+        size, noise = sizes(most)
+        wrong = what_is_wrong(most)
+        told += (
+            f" The largest error beyond noise is that of {name_of(most)}: {wrong + '; ' if wrong else ''}it is off by "
+        )
+        told += f"{size} on average, where noise alone shows {noise}."
     else:
-        told = f"There is no evidence of an error in any of {len(views)} classes."
+        told = f"None of {len(views)} classes stands out: there is no evidence of an error in any of them."
     rows = []
     for view in views:
         direction = cast(Any, view.direction)
@@ -414,7 +429,7 @@ def _classes(found: Findings) -> list[Block | None]:
             *(words.number_cell(unit.share_cell(each), each) for each in direction[:2]),
             words.interval_cell(unit.cell(view.difference, ends, digits), view.difference, ends, 0.0, view.rejected),
             words.number_cell(f"{slope:.2f}", slope),
-            words.p_cell(view.adjusted, view.test.level),
+            words.p_cell(view.adjusted, view.test.level, view.tail, view.at_smallest),
         ])  # fmt: skip
     columns = [
         ("Class", "text"),
@@ -442,14 +457,7 @@ def _models(found: Findings) -> list[Block | None]:
     comparison = found.models
     if comparison is None:
         return []
-    alike = [shown(name) for name in comparison.confidence_set]
-    told = [pair for pair in comparison.pairs if pair.adjusted <= comparison.level]
     roots = dict(zip(comparison.names, comparison.root_values or comparison.values, strict=True))
-    if told:
-        best = f"{some_of(alike, 8)} may be the best calibrated" if len(alike) > 1 else f"{alike[0]} is calibrated best"
-        strong = f"Of {counted(len(roots), 'model')}, {best}."
-    else:
-        strong = f"None of {counted(len(roots), 'model')} is told apart from another by its calibration."
     rows = []
     for pair in comparison.pairs:
         better, worse = (pair.first, pair.second) if pair.difference < 0 else (pair.second, pair.first)
@@ -460,7 +468,7 @@ def _models(found: Findings) -> list[Block | None]:
             words.text_cell(f"{shown(pair.first)} and {shown(pair.second)}"),
             words.number_cell(f"{100 * roots[pair.first]:.2f}", roots[pair.first]),
             words.number_cell(f"{100 * roots[pair.second]:.2f}", roots[pair.second]),
-            words.p_cell(pair.adjusted, comparison.level),
+            words.p_cell(pair.adjusted, comparison.level, _pair_tail(pair, comparison)),
             words.text_cell(said),
         ])  # fmt: skip
     columns = [
@@ -475,7 +483,15 @@ def _models(found: Findings) -> list[Block | None]:
         "noise taken off. The p-values are adjusted for all pairs (Holm 1979)."
     )
     first = f"All other sections are about {shown(found.main.model)}, which was named first."
-    return [text(first, strong=strong), table(caption, columns, rows)]
+    return [text(first, strong=which_model(found)), table(caption, columns, rows)]
+
+
+def _pair_tail(pair: Any, comparison: Any) -> float | None:
+    """Return about how small an adjusted p-value is, by the normal law (Bonferroni), where no redraw reaches it."""
+    tail = pair.normal_tail
+    if not far_below(tail, comparison.n_resamples):
+        return None
+    return float(min(1.0, tail * len(comparison.pairs)))
 
 
 def _calibrators(found: Findings) -> list[Block | None]:
@@ -489,9 +505,10 @@ def _calibrators(found: Findings) -> list[Block | None]:
         f"{counted(len(tried), 'calibrator', 'was', 'were')} fitted on {words.count(fitted)} rows and compared on "
         f"{words.count(tested)} other ones."
     )
+    how += _few_events(found, tested)
     if chosen == UNCALIBRATED:
         smallest = min(change.pvalue_of_better for change in tried)
-        strong = "Recalibrating does not pay yet."
+        strong = "Recalibrating is not shown to pay."
         told = [
             how,
             f"None of them is shown to be better than leaving the model as it is (smallest adjusted "
@@ -500,17 +517,66 @@ def _calibrators(found: Findings) -> list[Block | None]:
         ]
     else:
         change = next(each for each in tried if each.name == chosen)
-        new, own = comparison[chosen], comparison.models[0]
         strong = f"Recalibrate by {shown(chosen)}."
-        evidence, unit = words.p_equals(change.pvalue_of_better, comparison.level), unit_of(found.main)
-        most = f" (at most {unit.size(new.root_interval.high)})" if new.root_interval else ""
-        told = [
-            how,
-            f"It takes the calibration error from an estimated {unit.size(own.root)} to {unit.difference(new.root)}"
-            f"{most}, and the Brier score from {own.scores.brier:.4f} to {new.scores.brier:.4f} ({evidence}, adjusted "
-            "for all that were tried).",
-        ]
+        told = [how, *_what_improves(found, change, comparison), *_of_equals(comparison)]
     return [text(*told, strong=strong), _calibrator_table(found)]
+
+
+_FEW_EVENTS = 100
+
+
+def _few_events(found: Findings, tested: int) -> str:
+    """Say that a half of the rows has few of the rarer outcome, where it has."""
+    direction = found.main.direction
+    if direction is None:
+        return ""
+    rarer = tested * min(direction.happened, 1 - direction.happened)
+    if rarer >= _FEW_EVENTS:
+        return ""
+    return f" Only about {words.count(rarer)} of these have the rarer outcome, so that differences are hard to see."
+
+
+def _what_improves(found: Findings, change: Changes, comparison: CalibratorComparison) -> list[str]:
+    """Say which measure is shown to be smaller, by as many digits as tell the two numbers apart."""
+    new, own, unit, level = comparison[change.name], comparison.models[0], unit_of(found.main), comparison.level
+    told = []
+    for name, each, values in (
+        ("calibration error", change.error, (unit.per * own.root, unit.per * new.root)),
+        ("Brier score", change.brier, (own.scores.brier, new.scores.brier)),
+    ):
+        before, after = _told_apart(*values)
+        after += f" {unit.points}" if name == "calibration error" else ""
+        evidence = words.p_equals(each.pvalue_adjusted, level)
+        if each.lower(level):
+            told.append(f"Its {name} is shown to be smaller: {after} instead of {before} ({evidence}, adjusted).")
+        else:
+            told.append(f"A smaller {name} is not shown: {after}, and {before} as it is ({evidence}, adjusted).")
+    return sorted(told, key=lambda said: not said.startswith("Its"))
+
+
+def _told_apart(before: float, after: float) -> tuple[str, str]:
+    """Write two numbers with two digits of their difference.
+
+    >>> _told_apart(0.00182341, 0.00181952)
+    ('0.0018234', '0.0018195')
+    """
+    gap = abs(before - after)
+    digits = min(8, max(1, 1 - floor(log10(gap)))) if gap > 0 else 4
+    return f"{before:.{digits}f}", f"{after:.{digits}f}"
+
+
+def _of_equals(comparison: CalibratorComparison) -> list[str]:
+    """Say why this one of several is recommended, and from which ones it is not told apart."""
+    chosen, level = comparison.calibrator, comparison.level
+    better = [each for each in comparison.changes if each.better(level)]
+    both = [pair for pair in comparison.pairs if chosen in pair.names and not pair.told_apart]
+    alike = [each.name for each in comparison.ranked if any(each.name in pair.names for pair in both)]
+    alike = [shown(name) for name in alike if name not in (chosen, UNCALIBRATED)]
+    told = [f"Of {len(better)} that are shown to be better it has the smallest Brier score."] if len(better) > 1 else []
+    above = comparison.ranked[0].name
+    if above != chosen:
+        told.append(f"{shown(above)} has a smaller Brier score in the table, but is not shown to be better.")
+    return [*told, *([f"It is not told apart from {some_of(alike, 8)}."] if alike else [])]
 
 
 def _by_variables(found: Findings) -> str:
@@ -562,11 +628,10 @@ def _how_sure(found: Findings) -> Section:
     main = found.main
     size, noise = sizes(main)
     level = _level(found)
-    interval = main.size.confidence_interval
     unit = unit_of(main)
     ends = (
-        f"; the true one lies between {unit.size(interval.low)} and {unit.difference(interval.high)}"
-        if interval
+        f"; the true one lies between {unit.size(main.ends[0])} and {unit.difference(upper_bound(found))}"
+        if main.ends
         else ""
     )
     return section(
@@ -576,12 +641,12 @@ def _how_sure(found: Findings) -> Section:
         [
             text(
                 f"Even a calibrated model with as many rows would show an average error of {noise} by noise alone; "
-                f"this one shows {size}{ends}{f' ({level} confidence)' if interval else ''}.",
+                f"this one shows {size}{ends}{f' ({level} confidence)' if ends else ''}.",
                 "These are errors of groups of rows with similar predictions: inside a group, errors of opposite "
                 "directions cancel.",
                 _margin_text(found),
             ),
-            text(*_power(found), strong="What could have been missed."),
+            text(*_power(found), strong="What could have been missed by the average error."),
             _numbers(found),
             text(*_limits(found), strong="When this does not hold."),
         ],
@@ -593,8 +658,10 @@ def _margin_text(found: Findings) -> str:
     if test is None:
         return ""
     unit = unit_of(found.main)
-    bound = f"Its upper bound is {unit.difference(test.upper_bound)} ({_level(found)} confidence)"
-    return f"{bound}, and the margin is {margin_words(test.margin, unit)}."
+    below = "is shown to be" if test.within and upper_bound(found) < test.margin else "is not shown to be"
+    return (
+        f"The margin is {margin_words(test.margin, unit)}: the error in groups of similar predictions {below} below it."
+    )
 
 
 def _power(found: Findings) -> list[str]:
@@ -606,7 +673,8 @@ def _power(found: Findings) -> list[str]:
     whole = len(found.sample)
     some = f" Only {words.count(n)} of the {words.count(whole)} rows were needed for that." if n < whole else ""
     return [
-        f"Were predictions like these too sure by {unit.difference(plan.effect)} on average, {words.count(n)} rows "
+        f"This is about the average error in groups of similar predictions alone, not about the other statistics. Were "
+        f"predictions like these too sure by {unit.difference(plan.effect)} on average, {words.count(n)} rows "
         f"would have shown it with a chance of {percent(plan.power)} (simulated: {unit.size(low)} to "
         f"{unit.size(high)}).{some}",
         "Smaller errors, and errors in groups of few rows, can be there without being seen.",
@@ -629,7 +697,7 @@ def _numbers(found: Findings) -> Block | None:
         ]
 
     small = words.decimals([value, noise]) + 1
-    rows = [row("Average error", value, main.size.confidence_interval, noise, small)]
+    rows = [row("Average error", value, main.ends, noise, small)]
     if main.direction is not None and main.ratio is not None and main.cox is not None:
         digits = words.decimals([main.difference]) + 1
         rows += [

@@ -9,9 +9,12 @@ from typing import Any
 from calibstat._dataclass import dataclass
 from calibstat._text import percent, shown
 from calibstat.inference.results import small_pvalue
+from calibstat.inference.tails import tail_text
 
 _RARE = 0.01  # chances below are written as so many in 1000, or in a larger power of ten
 _LARGEST_SCALE = 9
+_SMALLEST = 1e-6  # p-values below are written as smaller than this
+_ROUNDING = 1e-12  # a difference of chances below this is none
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -61,12 +64,12 @@ class Unit:
         return f"{self.per * chance:.{digits + more}f}"
 
     def difference(self, size: float) -> str:
-        """Write a difference of shares for a sentence, with two significant digits."""
+        """Write a difference of shares for a sentence, with two significant digits; one of rounding alone is 0."""
         return f"{self.size(size)} {self.points}"
 
     def size(self, size: float) -> str:
         """Write a difference of shares without its unit, with two significant digits."""
-        return two_digits(size * self.per)
+        return two_digits(0.0 if abs(size) < _ROUNDING else size * self.per)
 
     def cell(self, value: float, ends: Sequence[float] | None, digits: int) -> str:
         """Write a difference and its interval for a table: "−4.95 (−7.19 to −2.70)"."""
@@ -110,21 +113,32 @@ def count(n: float) -> str:
     return f"{round(n):,}".replace(",", " ")
 
 
-def p_equals(pvalue: float, level: float) -> str:
-    """Write a p-value with two digits, "p = 0.012" or "p < 0.000001", so that it stays on its side of the level."""
-    if pvalue < 1e-6:
+def p_equals(pvalue: float, level: float, tail: float | None = None, at_smallest: bool = False) -> str:
+    """Write a p-value with two digits, so that it stays on its side of the level.
+
+    One that is the smallest of its redraws is only a bound; `tail` is about how small it is, where that is known.
+
+    >>> p_equals(0.0123, 0.05), p_equals(0.001, 0.05, 2.1e-5), p_equals(0.001, 0.05, at_smallest=True)
+    ('p = 0.012', 'p at most 0.001, by theory about 0.00002', 'p at most 0.001')
+    """
+    if pvalue < _SMALLEST:
         return "p < 0.000001"
     short = float(f"{pvalue:.2g}")
     text = f"{short:f}".rstrip("0").rstrip(".") if (short <= level) == (pvalue <= level) else None
-    return f"p = {text}" if text else f"p {small_pvalue(pvalue, level=level)}"
+    told = f"p = {text}" if text else f"p {small_pvalue(pvalue, level=level)}"
+    if tail is not None:
+        theory = "below 0.000001" if tail < _SMALLEST else f"about {float(f'{tail:.1g}'):f}".rstrip("0")
+        return f"{told.replace('p = ', 'p at most ')}, by theory {theory}"
+    return told.replace("p = ", "p at most ") if at_smallest else told
 
 
-def p_cell(pvalue: float | None, level: float) -> dict[str, Any]:
+def p_cell(pvalue: float | None, level: float, tail: float | None = None, at_smallest: bool = False) -> dict[str, Any]:
     """Return the cell of a p-value."""
     if pvalue is None or not isfinite(pvalue):
         return {"text": ""}
+    told = p_equals(pvalue, level, at_smallest=at_smallest and tail is None).removeprefix("p ").removeprefix("= ")
     return {
-        "text": p_equals(pvalue, level).removeprefix("p ").removeprefix("= "),
+        "text": told if tail is None else f"{told} ({tail_text(tail)})",
         "value": pvalue,
         "beyond": pvalue <= level,
     }

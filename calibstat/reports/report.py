@@ -100,7 +100,7 @@ def report(
     >>> sample = BetaPredictions(1, 1, Slope(0.5)).sample(2000, rng=0)
     >>> found = cs.report(sample, calibrators={"platt": cs.calibrators.Platt()}, rng=0)
     >>> print(found.answer["headline"])
-    The model is too sure: where it claims most, it says 95.0 %, and 85.5 % happens.
+    The model is too sure: where it claims least, it says 4.6 %, and 20.0 % happens.
     >>> [section["label"] for section in found.document["sections"]]
     ['The error', 'Pictures', 'Where', 'What to do', 'How sure', 'Method', 'Words']
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from importlib.resources import files
@@ -257,12 +258,111 @@ def test_a_calibrator_is_recommended_only_where_it_is_better():
     assert "Recalibrate by platt." in words_of("two")
     fine = cs.report(two(slope=1.0, rng=2), calibrators=PLATT).document["sections"]
     told = next(part for part in fine if part["id"] == "do")["blocks"][0]
-    assert told["strong"] == "Recalibrating does not pay yet."
+    assert told["strong"] == "Recalibrating is not shown to pay."
     assert "Calibrators were not compared" in words_of("four")
 
 
 def test_what_could_have_been_missed_is_said():
     assert "rows would have shown it with a chance of 80 %" in words_of("two")
+
+
+# Words rest on evidence.
+
+
+def biased(n: int = 20_000, off: float = 0.02, extreme: int = 20) -> cs.Sample:
+    """A model that claims too much everywhere, and is certain, and wrong, in a few rows."""
+    rng = np.random.default_rng(4)
+    p = rng.uniform(0.1, 0.9, n)
+    outcomes = rng.random(n) < p - off
+    p[:extreme], outcomes[:extreme] = 1 - 1e-9, False
+    return cs.Sample(outcomes, p)
+
+
+def test_the_headline_follows_the_stronger_evidence_and_no_slope_of_a_few_extreme_rows():
+    found = cs.report(biased(), calibrators={}).answer
+    assert found["headline"].startswith("The model claims slightly too much: it claims ")
+    slope = next(tile for tile in found["tiles"] if tile["name"] == "Slope")
+    assert "without the most extreme 0.1 %" in slope["range"]
+    assert "is too sure: where it claims" in of("two").answer["headline"]
+
+
+def test_a_mean_without_evidence_is_not_said_to_be_right():
+    rng = np.random.default_rng(5)
+    p = rng.uniform(0.125, 0.875, 6000)
+    chances = p + 0.1 * np.cos(8 * np.pi * (p - 0.5))
+    found = cs.report(cs.Sample(rng.random(6000) < chances, p), calibrators={}).answer
+    assert "is off, though no difference on average is shown" in found["headline"]
+
+
+def test_evidence_that_is_not_strong_is_called_some():
+    p = np.linspace(0.2, 0.8, 300)
+    outcomes = np.random.default_rng(9).random(300) < p - 0.08
+    found = cs.report(cs.Sample(outcomes, p), calibrators={})
+    (row,) = next(each for each in found.document["sections"][0]["blocks"] if each["kind"] == "table")["rows"]
+    assert 0.01 < row[-1]["value"] <= 0.05
+    assert found.answer["headline"].startswith("There is some evidence that the model ")
+
+
+def test_the_worst_class_is_the_one_that_is_off_beyond_noise_by_most_or_none():
+    rng = np.random.default_rng(6)
+    said = rng.dirichlet([1.0, 1.0, 1.0], 6000)
+    fine = (said.cumsum(axis=1) > rng.random((6000, 1))).argmax(axis=1)
+    calm = cs.report(cs.Sample(fine, said), calibrators={}).answer["tiles"][-1]
+    assert (calm["name"], calm["value"], calm["range"]) == ("Worst class", "none stands out", "of 3 classes")
+    swapped = np.where((fine == 2) & (rng.random(6000) < 0.3), 1, fine)
+    worst = cs.report(cs.Sample(swapped, said), calibrators={}).answer["tiles"][-1]
+    assert worst["name"] == "Worst class"
+    assert worst["value"] in ("1", "2")
+    said_there, happened = re.search(r"claims ([\d.]+) %, and ([\d.]+) %", worst["range"]).groups()
+    assert abs(float(said_there) - float(happened)) > 5
+
+
+def test_an_interval_of_predictions_is_named_only_where_it_stands_out():
+    tile = cs.report(two(slope=1.0, rng=2), calibrators={}).answer["tiles"][-1]
+    assert (tile["name"], tile["value"]) == ("Worst where it says", "none stands out")
+    assert of("two").answer["tiles"][-1]["range"].endswith("happens")
+
+
+def test_an_error_of_nearly_all_predictions_has_no_place():
+    rng = np.random.default_rng(7)
+    p = rng.uniform(0.2, 0.9, 8000)
+    found = cs.report(cs.Sample(rng.random(8000) < p - 0.1, p), calibrators={})
+    assert found.answer["tiles"][-1]["value"] == "nearly all predictions"
+    assert "Over nearly all predictions (" in found.to_json()
+    assert "in one stretch" not in found.to_json()
+
+
+def test_groups_that_are_too_small_are_named_and_the_rest_is_reported():
+    drawn = two(60)
+    found = cs.report(cs.Sample(drawn.outcomes, drawn.y_prob, variables={"group": ["a", "b"] * 30}), by="group")
+    told = found.to_json()
+    assert "No group was looked at: group a has fewer than 50 rows; group b has fewer than 50 rows." in told
+
+
+def test_the_smallest_p_value_of_redraws_is_only_a_bound():
+    assert "p at most 0.001, by theory below 0.000001" in " ".join(of("two").answer["sentences"])
+    assert table("two", "Seen")["P(1)"]["p"]["text"] == "0.001 (below about 1e-12)"
+    assert _words.p_equals(0.001, 0.05, at_smallest=True) == "p at most 0.001"
+
+
+def test_the_advice_says_what_was_shown_and_by_how_much():
+    told = words_of("two")
+    assert "Its Brier score is shown to be smaller: " in told
+    assert "Recalibrating by platt is shown to help." in of("two").answer["sentences"]
+    assert "use " in " ".join(of("models").answer["sentences"])
+    assert "half" in which_is_used(of("models"))
+
+
+def which_is_used(found: cs.Report) -> str:
+    return next(said for said in found.answer["sentences"] if said.startswith("Of 3 models, use "))
+
+
+def test_one_page_has_one_upper_bound_of_the_average_error():
+    upper = cs.equivalence_test(grouped(), cs.ECE(), 0.3, rng=0).upper_bound
+    high = table("groups", "Number")["Average error"]["95 % interval"]["text"].split(" to ")[1]
+    assert float(high) >= round(upper, len(high.split(".")[1]))
+    cell = next(iter(table("groups", "Seen").values()))["Average error"]
+    assert cell["high"] >= upper
 
 
 # Pictures and hostile names.
@@ -468,6 +568,20 @@ def test_bad_commands_say_what_to_do(file, run, tmp_path, monkeypatch, arguments
     code, out, err = run("report", str(file), *arguments)
     assert (code, out) == (2, "")
     assert words in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_input_is_overwritten_and_no_other_kind_of_file_is_written(file, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = file.read_text()
+    asked = ("report", str(file), "--label", "happened", "--probs", "p", "-o")
+    code, _, err = run(*asked, str(file))
+    assert (code, file.read_text()) == (2, before)
+    assert "is also FILE, which would be overwritten" in err
+    for name in ("x.pdf", "x"):
+        code, _, err = run(*asked, name)
+        assert code == 2
+        assert "does not end in .html or .json" in err
     assert list(tmp_path.iterdir()) == []
 
 
