@@ -22,7 +22,7 @@ from functools import cache, partial
 from typing import Any
 
 import calibstat as cs
-from calibstat._screen import Screen, without
+from calibstat._screen import Screen
 from calibstat.cli import options
 from calibstat.cli.pictures import reliability, reliability_questions, show_and_draw
 from calibstat.cli.questions import (
@@ -192,15 +192,11 @@ def _run_omnibus(arguments: argparse.Namespace) -> None:
         records.append({"lens": None, "class": view.label} | over_lenses | test.to_dict())
         more = f"adjusted p = {adjusted:.3g} ({_method(arguments.adjust)} over {len(found)} lenses)"
         screen = test.screen(VERBOSE)
-        values = "; ".join(": ".join(row[:2]) for row in screen.cells[1:])
         texts.append(
             replace(
                 screen,
                 answer=whole.verdict.removesuffix(whole.direction) + _pointing(test),
-                cells=without(screen.cells, [1]),
-                spare=(3,),
                 notes=[*([more] if found[1:] else []), *told, *screen.notes],
-                details=[("values", values), *screen.details],
             )
         )
     show_and_draw(arguments, records, texts, found[0].plot, questions[0].name)

@@ -63,20 +63,26 @@ class CountedSample(Sample):
     @cached_property
     def predictions(self) -> Predictions:
         """The label-blind part of the rows, written out."""
-        width = self.each.rows[:1].size
-        if len(self) * width > MOST_WRITTEN_OUT:
-            raise ValueError(
-                f"the sample counts {len(self):,} rows, but this needs them one by one, of which at most "
-                f"{MOST_WRITTEN_OUT // width:,} are written out; take fewer predictions, or ask for what reads counts"
-            )
+        self._refuse_many()
         written = self.each.take(np.repeat(np.arange(len(self.counts)), self.counts.sum(axis=1)))
         return replace(written, rows=own(written.rows))
 
     @cached_property
     def outcomes(self) -> Ints:
         """(n,) the column of the label that occurred, row by row."""
+        self._refuse_many()
         codes = np.broadcast_to(np.arange(self.counts.shape[1]), self.counts.shape)
         return locked(np.repeat(codes.ravel(), self.counts.ravel()))
+
+    def _refuse_many(self) -> None:
+        """Raise where the rows are too many to be written out."""
+        width = self.each.rows[:1].size
+        if len(self) * width > MOST_WRITTEN_OUT:
+            raise ValueError(
+                f"the sample counts {len(self):,} rows, but this needs them one by one, of which at most "
+                f"{MOST_WRITTEN_OUT // width:,} are written out; calibration_test with an error of cells, a score or a "
+                "cumulative statistic reads counts of any number"
+            )
 
     @property
     def labels(self) -> tuple[Hashable, ...]:

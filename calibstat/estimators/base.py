@@ -198,7 +198,7 @@ class Capabilities:
       chances.
     - `large_sample`: takes a Generator (for moments estimated from random probes) and returns the law of the headline
       in large samples, under calibration and given the predictions, for `Asymptotic`.
-    - `law_of_walk`: returns that law where the headline is a distance or an area of the walk of residuals, which is
+    - `law_of_walk`: returns that law where the headline is a distance of the walk of residuals from zero, which is
       about as likely to be far from zero as their sum is: its far tail is known too.
     - `standard_deviation`: returns the standard deviation of the headline under the null, from the predictions alone,
       or None; called when `scale` is asked for.

@@ -679,7 +679,6 @@ class _QuadraticEvaluator(Evaluator):
         return Capabilities(
             signed=self._signed,
             large_sample=None if law is None else lambda _: law(),
-            law_of_walk=law,
             standard_deviation=lambda: self.scale,
         )
 

@@ -109,7 +109,7 @@ def tested_together(
 def _tail(sample: Sample, test: CalibrationTest) -> float | None:
     """Return about how small a p-value is that is the smallest of its redraws, where theory says it."""
     if test.panel is not None:
-        return test.panel.tail
+        return test.tail
     if test.n_resamples is None or not of_labels(test.null) or _beyond_overall(test):
         return None
     law = partial(tail_of, test.question.estimator, sample, float(test.statistic))

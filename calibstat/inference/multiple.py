@@ -46,7 +46,9 @@ from calibstat.inference.tails import (
     about_cells,
     about_detail,
     adjusted_tails,
+    at_smallest,
     beyond,
+    far_below,
     of_labels,
     tail_note,
     tail_of,
@@ -603,10 +605,15 @@ class OmnibusTest(Result):
         known = [each for each in self.tails if each is not None]
         return min(known) if known and self.combine == "max-t" else None
 
-    @property
-    def beyond(self) -> tuple[str, ...]:
-        """How small the p-value is by theory, where it is the smallest one of its redraws."""
-        return tail_note(self.n_resamples, [self.pvalue], [self.tail])
+    def tail_beside(self, single: float) -> float | None:
+        """Return about how small the p-value is, with another statistic beside the panel whose p-value is computed."""
+        found = min(2 * single, self.tail or 1.0)  # Bonferroni's method for the panel and the other one
+        at_floor = bool(at_smallest(self.pvalue, self.n_resamples))
+        return found if at_floor and far_below(found, self.n_resamples) else None
+
+    def beyond(self, tail: float | None) -> tuple[str, ...]:
+        """Say how small the p-value is by theory, where it is the smallest one of its redraws."""
+        return tail_note(self.n_resamples, [self.pvalue], [tail])
 
     @property
     def kind(self) -> str | None:

@@ -417,6 +417,13 @@ class CalibrationTest(Result):
             [asked.what, *numbers, "", "", "", str(asked.n), *(f"{each:.3g}" for _, each in which)],
         ]
 
+    @property
+    def tail(self) -> float | None:
+        """About how small the p-value of a panel is where no redraw reaches it; None where that is not known."""
+        computed = not self.null_distribution.monte_carlo
+        single = self.null_distribution.pvalue(self.statistic) if computed else 1.0
+        return None if self.panel is None else self.panel.tail_beside(single)
+
     def _of_cells(self) -> dict[str, Any]:
         """Return how many cells the p-value compares, and the value of the data there; None if nothing was pooled."""
         found = self.null_distribution.pooled
@@ -426,7 +433,7 @@ class CalibrationTest(Result):
     def _notes(self) -> Sequence[str]:
         if self.by_lens:
             return self.by_lens._notes()
-        return (*(() if self.panel is None else self.panel.beyond), *self.notes)
+        return (*(() if self.panel is None else self.panel.beyond(self.tail)), *self.notes)
 
     def _details(self) -> list[tuple[str, str]]:
         if self.by_lens:

@@ -36,8 +36,9 @@ class Atoms:
 
     @property
     def variance(self) -> float:
-        """The variance."""
-        return float((self.values - self.mean) ** 2 @ self.masses)
+        """The variance; infinite where squares are too large for floats."""
+        with np.errstate(over="ignore"):
+            return float((self.values - self.mean) ** 2 @ self.masses)
 
     def tail(self, thresholds: Array) -> Floats:
         """Return P(X >= threshold) for each threshold."""

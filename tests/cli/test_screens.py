@@ -32,11 +32,11 @@ where noise alone gives 0.1067 (adjusted p = 0.005). It points to local errors:
 similar predictions that err in the same direction, also between classes.
 
 calibration of                 error  noise alone      p  adjusted p       about
-P(predicted class)            0.1449       0.0587  0.001       0.005  *  < 1e-12
+P(predicted class)            0.1449       0.0587  0.001       0.005  *    4e-11
 all 3 probabilities together  0.2068       0.1067  0.001       0.005  *  < 1e-12
-P(cat)                        0.1082       0.0497  0.001       0.005  *    3e-10
+P(cat)                        0.1082       0.0497  0.001       0.005  *    1e-10
 P(dog)                        0.1441       0.0502  0.001       0.005  *  < 1e-12
-P(eel)                        0.1330       0.0498  0.001       0.005  *    3e-09
+P(eel)                        0.1330       0.0498  0.001       0.005  *    6e-11
 
 note        0.001 is the smallest p-value that 999 redraws can give; how small
             they are by theory is under "about"
@@ -74,10 +74,10 @@ method). The largest beyond noise, of P(predicted class): 0.1449, where noise
 alone gives 0.05873 (adjusted p = 0.002): too high and too extreme, 0.607
 predicted, 0.462 happened (O/E 0.761, slope 0.597).
 
-calibration of                        error  noise alone  adjusted p       about
-P(predicted class)                   0.1449       0.0587       0.002  *  < 1e-12
-P(predicted class) given age,        0.0606       0.0494       0.194
-  beyond overall
+calibration of                          error  noise alone  adjusted p     about
+P(predicted class)                     0.1449       0.0587       0.002  *  3e-11
+P(predicted class) given age, beyond   0.0606       0.0494       0.194
+  overall
 
 note        0.001 is the smallest p-value that 999 redraws can give; how small
             they are by theory is under "about"
@@ -141,11 +141,11 @@ beyond noise, of all 3 probabilities together: 0.2068, where noise alone gives 0
 classes.
 
 calibration of                 error  noise alone      p  adjusted p       about
-P(predicted class)            0.1449       0.0587  0.001       0.005  *  < 1e-12
+P(predicted class)            0.1449       0.0587  0.001       0.005  *    4e-11
 all 3 probabilities together  0.2068       0.1067  0.001       0.005  *  < 1e-12
-P(cat)                        0.1082       0.0497  0.001       0.005  *    3e-10
+P(cat)                        0.1082       0.0497  0.001       0.005  *    1e-10
 P(dog)                        0.1441       0.0502  0.001       0.005  *  < 1e-12
-P(eel)                        0.1330       0.0498  0.001       0.005  *    3e-09
+P(eel)                        0.1330       0.0498  0.001       0.005  *    6e-11
 
 note        0.001 is the smallest p-value that 999 redraws can give; how small they are by theory is
             under "about"
@@ -181,8 +181,8 @@ Evidence of miscalibration at 5 % in 1 of 2 tests (n = 600, adjusted by Holm's m
 beyond noise, of P(predicted class): 0.1449, where noise alone gives 0.05873 (adjusted p = 0.002):
 too high and too extreme, 0.607 predicted, 0.462 happened (O/E 0.761, slope 0.597).
 
-calibration of                                 error  noise alone      p  adjusted p       about
-P(predicted class)                            0.1449       0.0587  0.001       0.002  *  < 1e-12
+calibration of                                 error  noise alone      p  adjusted p     about
+P(predicted class)                            0.1449       0.0587  0.001       0.002  *  3e-11
 P(predicted class) given age, beyond overall  0.0606       0.0494  0.194       0.194
 
 note        0.001 is the smallest p-value that 999 redraws can give; how small they are by theory is

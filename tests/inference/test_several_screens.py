@@ -75,15 +75,14 @@ Evidence of miscalibration of P(True) at 5 % (n = 2000, p = 0.001): too high,
 statistic, cubic score, points to a smooth distortion: a shift, a slope, or bent
 tails.
 
-statistic                   p  adjusted p  about
+statistic                   p  adjusted p
 Spiegelhalter            0.07       0.134
 cubic score             0.001       0.001
-Anderson-Darling        0.001       0.001  4e-10
+Anderson-Darling        0.001       0.001
 multi-scale l2          0.001       0.001
 multi-bandwidth kernel  0.001       0.001
 
-note        0.001 is the smallest p-value that 999 redraws can give; how small
-            they are by theory is under "about"
+note        0.001 is the smallest p-value that 999 redraws can give
 
 How this was computed: .to_text(verbose=True)
 """,
@@ -92,15 +91,14 @@ Evidence of miscalibration of P(True) at 5 % (n = 2000, p = 0.001): too high, 0.
 happened (O/E 0.885, slope 0.961). The strongest statistic, cubic score, points to a smooth
 distortion: a shift, a slope, or bent tails.
 
-statistic                   p  adjusted p  about
+statistic                   p  adjusted p
 Spiegelhalter            0.07       0.134
 cubic score             0.001       0.001
-Anderson-Darling        0.001       0.001  4e-10
+Anderson-Darling        0.001       0.001
 multi-scale l2          0.001       0.001
 multi-bandwidth kernel  0.001       0.001
 
-note        0.001 is the smallest p-value that 999 redraws can give; how small they are by theory is
-            under "about"
+note        0.001 is the smallest p-value that 999 redraws can give
 
 How this was computed: .to_text(verbose=True)
 """,
@@ -131,11 +129,27 @@ def test_the_whole_screen(result, width):
 
 
 def test_smallest_pvalues_have_computed_ones_beside_them():
-    found = panel()
-    own = cs.calibration_test(sample(), cs.AndersonDarling(), null=cs.Asymptotic())
-    assert [tail is None for tail in found.tails] == [True, True, False, True, True]
-    assert found.tail == found.tails[2] == pytest.approx(5 * own.pvalue, rel=0.2)
-    assert found.to_dict()["panel"]["Anderson-Darling"]["tail"] == found.tail
+    found = cs.omnibus_test(
+        sample(), {"mean": cs.MeanCalibration(), "walk": cs.Kuiper(), "cubic": cs.CubicScore()}, rng=0
+    )
+    own = cs.calibration_test(sample(), cs.MeanCalibration())
+    assert [tail is None for tail in found.tails] == [False, False, True]
+    assert found.tails[0] == pytest.approx(3 * own.pvalue)
+    assert found.tail == min(found.tails[:2])
+    assert found.to_dict()["panel"]["mean"]["tail"] == found.tails[0]
+    assert panel().tail is None
+
+
+def test_a_panel_has_the_tail_of_the_error_beside_it():
+    found = cs.calibration_test(sample(), rng=0)
+    own = cs.calibration_test(sample(), cs.ECE(cs.EqualMass(15)))
+    assert found.pvalue == 0.001
+    assert found.tail == pytest.approx(2 * own.pvalue)
+    assert "999 redraws can give; by theory it is" in str(found)
+    assert cs.calibration_test(sample(), cs.ECE(cs.EqualMass(15))).tail is None
+
+
+def test_redraws_by_signs_have_no_tails():
     by_signs = cs.omnibus_test(sample(), {"z": cs.MeanCalibration(), "cells": TEN}, null="multiplier", rng=0)
     assert by_signs.tails == (None, None)
     assert by_signs.tail is None

@@ -11,7 +11,7 @@ from calibstat.draws import pooled
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.pooled import PooledEvaluator
 from registry import ESTIMATORS, every, make_sample
-from suites import slow_but
+from suites import everything, slow_but
 
 POOLING = [
     entry
@@ -78,7 +78,7 @@ def test_a_test_compares_the_data_pooled_alike_and_says_so(monkeypatch):
     assert result.statistic == cs.Kuiper()(sample)
     assert law.pooled.value == cells(sample.outcomes) < result.statistic
     assert result.pvalue == (1 + (law.samples >= law.pooled.value - 1e-12).sum()) / 1000
-    assert f"pooled to {cells.n_cells} cells" in str(result)
+    assert f"pooled to {cells.n_cells} cells" in everything(result)
     told = result.to_dict()
     assert (told["pooled_cells"], told["pooled_statistic"]) == (cells.n_cells, law.pooled.value)
 
@@ -99,7 +99,7 @@ def test_nothing_is_pooled_that_would_change_what_was_asked(sample, null, monkey
     pooled_data = result.null_distribution.pooled
     assert pooled_data is None or pooled_data.exact
     assert result.to_dict()["pooled_cells"] is None
-    assert "pooled" not in str(result)
+    assert "pooled" not in everything(result)
 
 
 def test_draws_that_stop_early_compare_the_same(monkeypatch):
@@ -113,7 +113,7 @@ def test_draws_that_stop_early_compare_the_same(monkeypatch):
     np.testing.assert_array_equal(law.samples, all_drawn.samples[: len(law.samples)])
     assert law.pooled.value == all_drawn.pooled.value
     assert (law.samples >= law.pooled.value - 1e-12).sum() == 20
-    assert "pooled to" in str(found)
+    assert "pooled to" in everything(found)
 
 
 def test_below_the_threshold_nothing_is_pooled():
