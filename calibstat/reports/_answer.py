@@ -22,7 +22,7 @@ SLIGHT, LARGE = 0.1, 0.5
 _STRONG = 0.01  # a p-value up to which evidence is not called "some"
 _TOO_HIGH, _TOO_LOW = ("claims {}too much", "claims {}too little")
 _TOO_SURE, _UNSURE = ("is {}too sure", "is {}not sure enough")
-_ENDS = (0.1, 0.25, 0.5)  # the share of the rows at either end of the predictions, the first where the error is seen
+_END = 0.1  # the share of the rows at either end of the predictions
 _OVER_NEARLY_ALL = 0.9  # an interval with so large a share of the rows is no place
 
 
@@ -52,23 +52,28 @@ def claims(view: View) -> str:
 def at_the_ends(view: View) -> str:
     """Say what is claimed, and what happens, in the tenth of the rows with the highest predictions, or the lowest.
 
-    It is the one of them that errs more in the direction that is found; where none does, a quarter or a half is taken.
+    It is the one of them that errs more in the direction that is found; where none does, it is said how often the more
+    probable outcome is claimed, and happens.
     """
     seen, direction = view.seen, view.direction
     if direction is None:
         return ""
     event, weights, outcomes = seen.predictions.event, all_weights(seen.predictions, None), happening(seen.outcomes)
     sign = 1 if direction.slope < 1 else -1
-    for share in _ENDS:
-        low, high = np.quantile(event, [share, 1 - share])
-        found = []
-        for where, rows, way in (("most", event >= high, sign), ("least", event <= low, -sign)):
-            said, happened = (float(np.average(each[rows], weights=weights[rows])) for each in (event, outcomes))
-            found.append((way * (said - happened), where, said, happened))
-        off, where, said, happened = max(found)
-        unit = words.Unit.of(said, happened)
-        if off > 0 and unit.share(said) != unit.share(happened):
-            return f"where it claims {where}, it says {unit.share(said)}, and {unit.share(happened)} {unit.happens}"
+    low, high = np.quantile(event, [_END, 1 - _END])
+    found = []
+    for where, rows, way in (("most", event >= high, sign), ("least", event <= low, -sign)):
+        said, happened = (float(np.average(each[rows], weights=weights[rows])) for each in (event, outcomes))
+        found.append((way * (said - happened), where, said, happened))
+    off, where, said, happened = max(found)
+    unit = words.Unit.of(said, happened)
+    if off > 0 and unit.share(said) != unit.share(happened):
+        return f"where it claims {where}, it says {unit.share(said)}, and {unit.share(happened)} {unit.happens}"
+    surest = np.maximum(event, 1 - event), np.where(event > 0.5, outcomes, 1 - outcomes)
+    percents = words.Unit()
+    sure, right = (float(np.average(each, weights=weights)) for each in surest)
+    if sign * (sure - right) > 0:
+        return f"it claims to be right in {percents.share(sure)} of the cases, and is right in {percents.share(right)}"
     return claims(view)
 
 
@@ -339,4 +344,6 @@ def title(found: Findings) -> str:
     """Name what the report is about."""
     model = f" by {shown(found.main.model)}" if found.main.model else ""
     what = "the predicted class" if is_top(found.main) and found.main.lens != CANONICAL else found.main.what
+    if what.startswith("P(") and what.endswith(")"):
+        what = f"the predicted chance of {what[2:-1]}"
     return f"Calibration of {shown(what)}{model}"

@@ -38,6 +38,10 @@ def method(found: Findings) -> Section:
             "large as this one: labels are drawn from the predictions again and again, and the data are one set among "
             "them (Vaicenavicius et al. 2019; Phipson & Smyth 2010).",
             "That is exact at every number of rows; where something is approximate, it says so below.",
+            "For the slope, predictions are clipped to between 1e-9 and 1 - 1e-9; it depends most on the most extreme "
+            "ones, so that the answer calls a model too sure, or not sure enough, only if its slope differs from 1 by "
+            "two standard errors without the most extreme row of every thousand too. The answer is about the mean or "
+            "about the slope, whichever is more standard errors away from calibration.",
         )
     ]
     for strong, result in asked:
@@ -58,10 +62,15 @@ def _terms(result: Result) -> list[dict[str, str]]:
     terms: list[dict[str, str]] = []
     for name, told in result.screen().details:
         if name or not terms:
-            terms.append({"term": safe(name) or "also", "meaning": safe(told)})
+            terms.append({"term": safe(name) or "also", "meaning": _plain(told)})
         else:
-            terms[-1]["meaning"] += f"; {safe(told)}"
+            terms[-1]["meaning"] = f"{terms[-1]['meaning'].rstrip('.;')}; {_plain(told)}"
     return terms
+
+
+def _plain(told: str) -> str:
+    """Write a text without the asterisks that mark a word as stressed."""
+    return safe(re.sub(r"\*(\w+)\*", r"\1", told))
 
 
 def _cited(found: Findings) -> list[Reference]:
@@ -225,6 +234,9 @@ WORDS = {
     "calibrator": "A map, fitted on other rows, from the probabilities of the model to better ones.",
     "Brier score": "The mean squared distance between prediction and outcome; smaller is better. It judges calibration "
     "and sharpness together.",
+    "log loss": "The mean of minus the logarithm of the chance that was given to what happened; smaller is better.",
+    "level": "The largest p-value that is taken as evidence of an error.",
+    "isotonic curve": "The line in a picture that follows what happened and never falls as predictions rise.",
     "margin": "The largest average error that would be accepted. Only an upper bound below it shows that the error is "
     "smaller.",
 }
@@ -234,6 +246,6 @@ def glossary(found: Findings) -> Section:
     """Explain the words that this report uses."""
     left_out = {"margin"} if found.margin is None else set()
     left_out |= {"lens"} if len(found.own) == 1 else set()
-    left_out |= {"calibrator", "Brier score"} if isinstance(found.calibrators, str) else set()
+    left_out |= {"calibrator", "Brier score", "log loss"} if isinstance(found.calibrators, str) else set()
     terms = [{"term": term, "meaning": meaning} for term, meaning in WORDS.items() if term not in left_out]
     return section("words", "Words", "Words used here", [{"kind": "terms", "terms": terms}])

@@ -93,7 +93,7 @@ def _lenses(found: Findings) -> Section:
     several, models = len(found.own) > 1, len(found.samples) > 1
     units = [unit_of(view) for view in found.views]
     unit = max(units, key=lambda each: each.per)
-    columns = [("Model", "text")] * models + [("Seen", "text")] * (several or not models)
+    columns = [("Model", "text")] * models + [("Looked at", "text")] * (several or not models)
     columns += [
         (f"Predicted, {unit.name}", "number"),
         (f"Happened, {unit.name}", "number"),
@@ -207,6 +207,17 @@ def _models_picture(found: Findings, number: int) -> Block | None:
     )
 
 
+def _caption(view: View) -> str:
+    """Say what is drawn, in few words."""
+    direction = cast(Any, view.direction)
+    unit = unit_of(view)
+    said, happened = unit.share(direction.predicted), unit.share(direction.happened)
+    return (
+        f"{lens_name(view)}: {said} said, {happened} happened. Points in the strong colour are beyond noise when all "
+        "groups are looked at together; the line is the isotonic curve, and the strip shows how the rows spread."
+    )
+
+
 def _picture_block(svg: str, alt: str, caption: str, lens: str) -> Block:
     block = {"kind": "picture", "svg": svg, "alt": alt, "caption": caption}
     return block | ({"lens": lens} if lens else {})
@@ -216,10 +227,9 @@ def _picture(found: Findings, view: View, number: int, lens: str) -> Block | Non
     rng = found.options.rng
     if view.direction is not None:
         display = ReliabilityDisplay.compute(view.seen, cells_for(view.seen), rng=rng, name=lens_name(view))
-        caption = display.caption
         lines = "; ".join(display.answer.lines) if display.answer else ""
         alt = f"Reliability diagram of {lens_name(view)}: {lines}."
-        return _picture_block(svg_of(display, f"p{number}-"), alt, caption, lens)
+        return _picture_block(svg_of(display, f"p{number}-"), alt, _caption(view), lens)
     if view.lens == CANONICAL and len(found.sample.labels) in (3, 4):
         simplex = SimplexDisplay.compute(view.seen, SimplexGrid(5), rng=rng)
         if len(found.sample.labels) == 4:

@@ -13,6 +13,7 @@ from calibstat.inference.tails import tail_text
 
 _RARE = 0.01  # chances below are written as so many in 1000, or in a larger power of ten
 _LARGEST_SCALE = 9
+_ALMOST_NONE = 1e-9  # a chance below is written as zero
 _SMALLEST = 1e-6  # p-values below are written as smaller than this
 _ROUNDING = 1e-12  # a difference of chances below this is none
 MINUS = "\N{MINUS SIGN}"
@@ -60,6 +61,7 @@ class Unit:
     def share_cell(self, chance: float, more: int = 0) -> str:
         """Write a share without its unit, with one decimal, or so many that it is told apart from none and from all."""
         rest = min(chance, 1 - chance) if self.per == 100 else chance
+        rest = 0.0 if chance < _ALMOST_NONE else rest
         digits = 1 if not rest > 0 else min(8, max(1, 1 - floor(log10(rest * self.per))))
         return f"{self.per * chance:.{digits + more}f}"
 

@@ -188,7 +188,7 @@ def test_numbers_are_those_of_the_functions():
     row = table("two", "Number")["Average error"]
     assert row["Value"]["value"] == direct.estimate
     assert row["If calibrated"]["value"] == direct.null_mean
-    assert table("two", "Seen")["P(1)"]["p"]["value"] == cs.calibration_test(sample, rng=0).pvalue
+    assert table("two", "Looked at")["P(1)"]["p"]["value"] == cs.calibration_test(sample, rng=0).pvalue
 
 
 def test_groups_are_those_of_the_audit_and_intervals_have_a_sign():
@@ -232,7 +232,7 @@ def test_more_classes_have_the_top_label_first_and_then_each_class():
 
 
 def test_p_values_of_all_lenses_are_adjusted_by_holm():
-    rows = table("four", "Seen")
+    rows = table("four", "Looked at")
     direct = [cs.calibration_test(several(4), lens=lens, rng=0).pvalue for lens in (cs.TopLabel(), cs.Canonical())]
     assert direct == [0.001, 0.001]
     assert {rows[name]["Adjusted p"]["value"] for name in rows} == {0.006}
@@ -341,7 +341,7 @@ def test_groups_that_are_too_small_are_named_and_the_rest_is_reported():
 
 def test_the_smallest_p_value_of_redraws_is_only_a_bound():
     assert "p at most 0.001, by theory below 0.000001" in " ".join(of("two").answer["sentences"])
-    assert table("two", "Seen")["P(1)"]["p"]["text"] == "0.001 (below about 1e-12)"
+    assert table("two", "Looked at")["P(1)"]["p"]["text"] == "0.001 (below about 1e-12)"
     assert _words.p_equals(0.001, 0.05, at_smallest=True) == "p at most 0.001"
 
 
@@ -361,8 +361,20 @@ def test_one_page_has_one_upper_bound_of_the_average_error():
     upper = cs.equivalence_test(grouped(), cs.ECE(), 0.3, rng=0).upper_bound
     high = table("groups", "Number")["Average error"]["95 % interval"]["text"].split(" to ")[1]
     assert float(high) >= round(upper, len(high.split(".")[1]))
-    cell = next(iter(table("groups", "Seen").values()))["Average error"]
+    cell = next(iter(table("groups", "Looked at").values()))["Average error"]
     assert cell["high"] >= upper
+
+
+def test_the_method_says_how_slopes_are_clipped_and_has_no_marks():
+    method = next(part for part in of("two").document["sections"] if part["id"] == "method")["blocks"]
+    assert "clipped to between 1e-9 and 1 - 1e-9" in method[0]["sentences"][2]
+    for block in method:
+        for term in block.get("terms", []):
+            assert not re.search(r"\*\w+\*|\.;", term["meaning"])
+
+
+def test_a_caption_is_short():
+    assert all(len(each["caption"].split()) < 60 for each in blocks("two", "picture"))
 
 
 # Pictures and hostile names.
