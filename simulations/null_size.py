@@ -68,7 +68,9 @@ class NullSize(Study):
             f"Of {sum(promised.values())} promised sizes and coverages {sum(broken.values())} are broken by more than "
             "four Monte Carlo standard errors ("
             + ", ".join(f"{name} {broken[name]} of {promised[name]}" for name in TABLES)
-            + ").",
+            + "). The tables have settings for which nothing is promised, too: the percentile bootstrap, laws of large "
+            "samples in small ones, redrawn predictions, some of the multiplier and the weak null; and models that are "
+            "off.",
         ]
         for name, each in _tables(found):
             lines += ["", f"{TABLES[name]}, %", f"{'':36}{'settings':>9}{'least':>8}{'mean':>8}{'most':>8}"]

@@ -40,7 +40,7 @@ AVERAGED = "calibrated"  # the tree of the second number of rows, with its label
 BY_MASS, BY_TREE = "equal mass", "top of the tree"
 MEASURES = {"ECE": cs.ECE, "PDE": cs.PDE}
 SIZES = (2, 4, 8, 16, 32, 64, 128, 256)
-MOST_ROWS, MOST_CATEGORIES, SYNTHETIC_ROWS = 4000, 20, 2000
+MOST_ROWS, LEAST_ROWS, MOST_CATEGORIES, SYNTHETIC_ROWS = 4000, 40, 20, 2000
 N_RESAMPLES, LEVEL, N_CELLS, FOLDS, N_COSTS = 99, 0.05, 10, 5, 12
 
 
@@ -147,6 +147,14 @@ class Data(NamedTuple):
     features: np.ndarray
     labels: np.ndarray
     world: RegressionFunction | None = None
+    rows_of_file: int | None = None
+
+
+class Folder(NamedTuple):
+    """The data sets of a folder, and the files that are left out because they are too small."""
+
+    data: dict[str, Data]
+    left_out: tuple[str, ...] = ()
 
 
 def shipped() -> dict[str, Data]:
@@ -166,25 +174,33 @@ def shipped() -> dict[str, Data]:
 
 
 @cache
-def read(folder: str) -> dict[str, Data]:
+def read(folder: str) -> Folder:
     """Return the CSV files of a folder: the last column is the class, of which the most frequent one is the outcome.
 
     Columns of text become one column for each value; rows with missing values, and beyond a number of them, are left
-    out.
+    out, and so are files with fewer than 40 rows.
     """
     files = sorted(Path(folder).glob("*.csv"))
     if not files:
         raise ValueError(f"{folder} has no file *.csv: name the folder of your data sets, one in each file.")
-    return {file.stem: _data_of(file) for file in files}
-
-
-def _data_of(file: Path) -> Data:
-    frame = pd.read_csv(file, skipinitialspace=True).dropna()
-    if frame.shape[1] < 2 or len(frame) < 40:
+    tables = {file: pd.read_csv(file, skipinitialspace=True) for file in files}
+    small = {
+        file: f"{file.name} ({table.shape[1]} columns, {len(table.dropna())} of {len(table)} rows without missing "
+        "values)"
+        for file, table in tables.items()
+        if table.shape[1] < 2 or len(table.dropna()) < LEAST_ROWS
+    }
+    if len(small) == len(files):
         raise ValueError(
-            f"{file.name} has {frame.shape[1]} columns and {len(frame)} rows without missing values, but features, "
-            "then the class, and at least 40 rows are needed."
+            f"{folder} has no file with features, then the class, and at least {LEAST_ROWS} rows: "
+            f"{', '.join(small.values())}."
         )
+    data = {file.stem: _data_of(file, table) for file, table in tables.items() if file not in small}
+    return Folder(data, tuple(small.values()))
+
+
+def _data_of(file: Path, table: pd.DataFrame) -> Data:
+    frame = table.dropna()
     frame = frame.sample(min(len(frame), MOST_ROWS), random_state=SEED)
     target, columns = frame.iloc[:, -1], frame.iloc[:, :-1]
     if target.nunique() > max(MOST_CATEGORIES, len(frame) // 20):
@@ -201,7 +217,7 @@ def _data_of(file: Path) -> Data:
             f"{file.name}: the last column, {target.name!r}, has fewer than 20 rows of another class than "
             f"{target.value_counts().index[0]}, or no column before it is usable; put the class last."
         )
-    return Data(features, labels)
+    return Data(features, labels, rows_of_file=len(table))
 
 
 @dataclass(frozen=True)
@@ -216,13 +232,17 @@ class EverySplit:
         found, names = [], []
         for name, data in self._data(rng).items():
             order = rng.permutation(len(data.labels))
-            found.append(xr.merge([trade_off(data, order, rng), protocol(data, order, rng)]))
+            measured = xr.merge([trade_off(data, order, rng), protocol(data, order, rng)])
+            rows = {"rows": len(order), "rows_of_file": data.rows_of_file or len(order)}
+            found.append(measured.assign(rows))
             names.append(name)
-        return xr.concat(found, "data", join="outer").assign_coords(data=names)
+        left_out = () if self.folder is None else read(self.folder).left_out
+        whole = xr.concat(found, "data", join="outer").assign_coords(data=names)
+        return whole.assign_attrs(left_out=", ".join(left_out))
 
     def _data(self, rng: np.random.Generator) -> dict[str, Data]:
         made = {f"made, {name}": Data(*world.draw(SYNTHETIC_ROWS, rng)[:2], world) for name, world in WORLDS.items()}
-        return shipped() | made | ({} if self.folder is None else read(self.folder))
+        return shipped() | made | ({} if self.folder is None else read(self.folder).data)
 
 
 def trade_off(data: Data, order: np.ndarray, rng: np.random.Generator) -> xr.Dataset:
@@ -519,6 +539,12 @@ def _of_size(splits: xr.Dataset) -> list[str]:
         cells = [_tree_of(own.sel(size=size)) for size in (int(own["size"][0]), low, most)] + [_tree_of(own, "pruned_")]
         change = _with_error(own["pruned_loss"] - own["loss"].sel(size=low), "+.3f")
         lines.append(f"  {name[:23]:24}" + "".join(f"{cell:>30}" for cell in cells) + f"{change:>24}")
+    used = splits[["rows", "rows_of_file"]].isel(repeat=0)
+    counts = zip(used["data"].values, used["rows"].values, used["rows_of_file"].values, strict=True)
+    told = (f"{name} {rows} of {whole}" for name, rows, whole in counts)
+    lines.append(f"  rows used (whole ones, at most {MOST_ROWS}): " + ", ".join(told))
+    if splits.attrs["left_out"]:
+        lines.append(f"  too small, and left out: {splits.attrs['left_out']}")
     known = splits["true_error"].mean(["repeat"]).dropna("data", how="all")
     for name in known["data"].values:
         own = known.sel(data=name).dropna("size")

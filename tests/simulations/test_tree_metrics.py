@@ -129,9 +129,12 @@ def write(path, rows=60, **more):
 def test_files_of_a_folder_are_data_sets(tmp_path):
     write(tmp_path / "one.csv")
     write(tmp_path / "two.csv", rows=80, flag=True)
-    found = study.read(str(tmp_path))
+    write(tmp_path / "three.csv", rows=30)
+    found, left_out = study.read(str(tmp_path))
     assert list(found) == ["one", "two"]
-    features, labels, world = found["one"]
+    assert left_out == ("three.csv (4 columns, 29 of 30 rows without missing values)",)
+    features, labels, world, rows = found["one"]
+    assert rows == 60
     assert features.shape == (59, 3)  # a, and two colours; names differ in every row
     assert set(labels) == {0, 1}
     assert labels.mean() >= 0.5  # the most frequent class is the outcome
@@ -144,8 +147,12 @@ def test_folders_and_files_that_do_not_fit_say_so(tmp_path, capsys):
     assert "has no file *.csv" in capsys.readouterr().err
     write(tmp_path / "few.csv", rows=30)
     assert main([*asked, str(tmp_path)]) == 2
-    assert "few.csv has 4 columns and 29 rows without missing values" in capsys.readouterr().err
+    assert "few.csv (4 columns, 29 of 30 rows without missing values)" in capsys.readouterr().err
     (tmp_path / "few.csv").unlink()
+    pd.DataFrame({"a": range(50), "b": np.linspace(0, 1, 50)}).to_csv(tmp_path / "cont.csv", index=False)
+    assert main([*asked, str(tmp_path)]) == 2
+    assert "cont.csv: 50 classes in 50 rows: the last column, 'b', must be a class" in capsys.readouterr().err
+    (tmp_path / "cont.csv").unlink()
     pd.DataFrame({"a": range(50), "class": [1] * 45 + [0] * 5}).to_csv(tmp_path / "rare.csv", index=False)
     assert main([*asked, str(tmp_path)]) == 2
     assert "the last column, 'class', has fewer than 20 rows of another class than 1" in capsys.readouterr().err
