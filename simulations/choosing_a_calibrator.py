@@ -257,18 +257,21 @@ class ChoosingACalibrator(Study):
         """Draw the shares over the number of test rows, a panel for each world."""
         figure, axes = plt.subplots(1, len(WORLDS), figsize=(15, 4.5), layout="constrained", sharey=True)
         for ax, name in zip(axes, WORLDS, strict=True):
-            each = count(found[name])
+            each, errors = count(found[name]), standard_errors({name: found[name]}) / 100
             for color, rule in enumerate(each["rule"].values):
                 own = each.sel(rule=rule)
                 shares = own["wrong"] / own["pairs"]
                 style = {"linewidth": 3} if rule == TEST else {}
-                ax.plot(own["n"], shares, "o-", color=f"C{color}", label=rule, **style)
+                error = errors.sel(rule=rule)
+                ax.errorbar(own["n"], shares, error, fmt="o-", color=f"C{color}", label=rule, **style)
             named = each.sel(rule=TEST)
-            ax.plot(each["n"], named["named"] / named["pairs"], ":", color=f"C{color}", label="test names a winner")
+            ax.plot(
+                each["n"], named["named"] / named["pairs"], ":", color=f"C{color}", label="pairs that the test decides"
+            )
             ax.set(xscale="log", xlabel="test rows", title=name, ylim=(-0.02, 1))
             ax.set_xticks(each["n"].values, each["n"].values, rotation=45)
             ax.minorticks_off()
-        axes[0].set_ylabel("share of pairs where the worse is named")
+        axes[0].set_ylabel("share of pairs: the worse is named\n(dotted: the test decides)")
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
         return figure
 

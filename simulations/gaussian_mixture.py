@@ -194,7 +194,9 @@ def _draw_means(ax: Any, summary: xr.Dataset, model: str) -> None:
     tree = summary.sel(estimator="tree").isel(n_bins=0)
     ax.plot(tree["n"], tree["mean"], "--", color="0.5", label="tree")
     ax.axhline(own["truth"].values[0], color="black", linewidth=1, label="truth")
-    ax.set(xscale="log", xlabel="n", ylabel="ECE: mean and sd (dotted: limit)", title=model)
+    ax.set(
+        xscale="log", xlabel="n", ylabel="ECE: mean and sd (dotted: limit)", title=f"model (intercept, slope) = {model}"
+    )
 
 
 def _draw_deviations(ax: Any, diagrams: xr.Dataset, model: str, kind: str) -> None:

@@ -317,18 +317,23 @@ class KellySmyth(Study):
     @staticmethod
     def figure(found: Datasets) -> Figure:
         """Draw the errors of each table as they are used, what noise gives, and the published ones."""
-        figure, axes = plt.subplots(1, len(found), figsize=(5.5 * len(found), 3.5), layout="constrained", squeeze=False)
+        figure, axes = plt.subplots(
+            1, len(found), figsize=(max(6.5, 5.5 * len(found)), 4), layout="constrained", squeeze=False
+        )
         for ax, (name, whole) in zip(axes[0], found.items(), strict=True):
             each = whole.isel(repeat=0)
+            printed = each.sel(convention="as published")
             used, rows = each.sel(convention="as used"), np.arange(each.sizes["calibrator"])[::-1]
             for color, (kind, shift) in enumerate((("ece", 0.15), ("vece", -0.15))):
                 ax.barh(rows + shift, 100 * used[f"{kind}_null_mean"], height=0.28, color="0.88")
                 ax.plot(100 * used[kind], rows + shift, "o", color=f"C{color}", label=kind.upper())
+                ax.plot(100 * printed[kind], rows + shift, "o", color=f"C{color}", markerfacecolor="none")
                 ax.plot(100 * each[f"published_{kind}"], rows + shift, "x", color=f"C{color}")
             title = f"{name}, over {each['variable'].item()}"
             ax.set(yticks=rows, yticklabels=each["calibrator"].values, xlabel="error, %", title=title)
             ax.set_xlim(left=0)
-        axes[0, 0].legend(title="as used (x: published, bar: noise)", loc="lower right")
+        title = "as used (ring: by the paper's conventions, x: in the paper, bar: noise)"
+        figure.legend(*axes[0, 0].get_legend_handles_labels(), title=title, loc="outside lower center", ncols=2)
         return figure
 
 

@@ -142,7 +142,7 @@ class LensBlindness(Study):
         power, truth = matrix_of_power(found), found["truths"]["value"].isel(repeat=0)
         most = power.sel(n=power["n"].max()).transpose("error", "lens")
         figure, ax = plt.subplots(figsize=(8.5, 5), layout="constrained")
-        image = ax.imshow(100 * most, vmin=0, vmax=100, cmap="Blues")
+        image = ax.imshow(100 * most, vmin=0, vmax=100, cmap="Blues", aspect="auto")
         for (row, column), rate in np.ndenumerate(most.values):
             if np.isfinite(rate):
                 color = "white" if rate > 0.6 else "black"

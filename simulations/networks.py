@@ -39,6 +39,7 @@ SEVERAL: dict[str, cs.Binning] = {
     "grid of 10": cs.SimplexGrid(10),
     TREE: cs.VarianceTree(100),
 }
+SHOWN_SHARE = 0.001  # of the rows: cells with fewer may lie beyond the picture
 TOP, GROUPS = "top label", "groups"
 Groups: TypeAlias = tuple[tuple[int, ...], ...]
 World: TypeAlias = SyntheticModel | PredictionsFile
@@ -289,11 +290,14 @@ def _place(kind: str) -> str:
 def _draw_top(ax: Any, each: xr.Dataset, name: str) -> None:
     cells = each.isel(cell=(each["binning"] == name).values)
     draw_deviations(ax, cells, f"top label, {name}")
+    many = cells.isel(cell=(cells["proportion"] >= SHOWN_SHARE).values)  # a cell of a row or two does not set the scale
+    highest = 1.3 * max(float(np.abs(many[key]).max()) for key in ("deviation", "low", "high"))
+    ax.set_ylim(-highest, highest)
     crowded = float(cells["proportion"].where(cells["mean_prediction"] > 0.9).sum()) > 0.5
     below = ax.twinx()
     wide = 4 if cells.sizes["cell"] < MANY_CELLS else 1
     below.vlines(cells["mean_prediction"], 0, cells["proportion"], color="C0", linewidth=wide, alpha=0.35)
-    below.set(ylim=(0, 5 * cells["proportion"].max().item()), yticks=[])
+    below.set(ylim=(0, 10 * cells["proportion"].max().item()), yticks=[])
     ax.set(xlabel="confidence (blue: share of rows)")
     if crowded:
         ax.set_xscale("logit")

@@ -433,10 +433,12 @@ def _draw_diagram(ax: Any, own: xr.Dataset, title: str) -> None:
 
 
 def _draw_excess(ax: Any, workshop: xr.Dataset, what: str, unit: float) -> None:
-    own = mean_and_error(unit * excess(workshop).sel(what=what))
+    own, infinite = mean_and_error(unit * excess(workshop).sel(what=what)), list[str]()
     for name in workshop["calibrator"].values:
         mean, error = own.mean.sel(calibrator=name), own.error.sel(calibrator=name)
-        if np.isfinite(mean).all():
+        if not np.isfinite(mean).all():
+            infinite.append(str(name))
+        else:
             ax.errorbar(own.mean["n_fit"], mean, 2 * error, label=name, **_look(name))
     ax.set(
         xscale="log", xlabel="calibrating rows", ylabel=f"excess over the true chances, times {unit:.0f}", title=what
@@ -444,6 +446,8 @@ def _draw_excess(ax: Any, workshop: xr.Dataset, what: str, unit: float) -> None:
     ax.set_xticks(own.mean["n_fit"].values, own.mean["n_fit"].values)
     ax.set_ylim(bottom=0)
     ax.minorticks_off()
+    if infinite:
+        ax.text(0.98, 0.98, "infinite: " + ", ".join(infinite), transform=ax.transAxes, ha="right", va="top")
 
 
 def _look(name: str) -> dict[str, Any]:
