@@ -8,6 +8,7 @@ and events, and the sums of four powers of the distances of predictions to a fix
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -26,6 +27,7 @@ from calibstat.ledgers.steps import STEPS, middle_of
 from calibstat.ledgers.table import COUNTS, SUMS, fault_of
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import CANONICAL, TopLabel
+from calibstat.lenses.restrict import Region
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,12 +100,13 @@ class Ledger:
         Sample(n=4, classes=(0, 1), variables=('site',), counted for 1 prediction)
         """
         check_kind("sample", sample, Sample, "Sample(y_true, y_prob)")
+        by = _each_once(by)
         if sample.known.weights is not None:
             raise ValueError("the sample has weights, but a ledger counts rows: leave them out")
-        chosen = _default(sample) if lenses is None else list(lenses)
+        if sample.known.powers is not None:
+            raise ValueError("the sample is that of a ledger, which knows more of its rows: add up ledgers themselves")
         parts, classes = [], {}
-        for lens in chosen:
-            check_kind("lenses", lens, Lens, "TopLabel()")
+        for lens in _default(sample) if lenses is None else _checked(lenses):
             seen = lens(sample)
             classes[repr(lens)] = _two_outcomes(lens, seen.known)
             parts.append(count_rows(repr(lens), seen, by))
@@ -236,6 +239,7 @@ class Ledger:
         --------
         >>> import calibstat as cs, tempfile
         >>> from pathlib import Path
+        from types import FunctionType
         >>> ledger = cs.Ledger.count(cs.Sample([0, 1, 1, 1], [0.2, 0.7, 0.7, 0.7]))
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     ledger.save(Path(folder, "north.parquet"), min_count=2)
@@ -325,6 +329,29 @@ def _plain(label: Any) -> Any:
 
 def _default(sample: Sample) -> list[Lens]:
     return [CANONICAL] if sample.known.n_classes == 2 else [TopLabel()]
+
+
+def _each_once(by: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the names of columns, of which one may stand alone; raise if one is there twice."""
+    names = (by,) if isinstance(by, str) else tuple(by)
+    if len(set(names)) < len(names):
+        raise ValueError(f"by={list(names)!r} names {max(names, key=names.count)!r} more than once: name it once")
+    return names
+
+
+def _checked(lenses: Sequence[Lens]) -> Sequence[Lens]:
+    """Return the lenses, or raise where one is no lens, occurs twice, or is not told by its name."""
+    for lens in lenses:
+        check_kind("lenses", lens, Lens, "TopLabel()")
+        if any(isinstance(part, Region) and isinstance(part.predicate, FunctionType) for part in lens.parts):
+            raise ValueError(
+                f"{lens!r} keeps rows by a function, which a file cannot name: take Region.between(column, low, high)"
+            )
+    names = list(map(repr, lenses))
+    if not names or len(set(names)) < len(names):
+        found = "no lens" if not names else f"{max(names, key=names.count)} more than once"
+        raise ValueError(f"lenses= names {found}: name each lens once, or leave it out")
+    return lenses
 
 
 def _two_outcomes(lens: Lens, seen: Predictions) -> tuple[Any, Any]:

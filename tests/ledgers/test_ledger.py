@@ -141,6 +141,24 @@ def test_more_than_two_outcomes_are_counted_by_lens():
         cs.Ledger.count(sample, lenses=[cs.Canonical()])
 
 
+def test_a_lens_is_told_by_its_name():
+    """Rows through two regions of the same name were added up, and those through a lens named twice counted twice."""
+    sample = rows(300)
+    with pytest.raises(ValueError, match="keeps rows by a function, which a file cannot name"):
+        cs.Ledger.count(sample, lenses=[cs.Region(lambda seen: seen.event > 0.2)])
+    with pytest.raises(ValueError, match=r"names TopLabel\(\) more than once"):
+        cs.Ledger.count(sample, lenses=[cs.TopLabel(), cs.TopLabel()])
+    with pytest.raises(ValueError, match="names no lens"):
+        cs.Ledger.count(sample, lenses=[])
+    with pytest.raises(ValueError, match="the sample is that of a ledger"):
+        cs.Ledger.count(cs.Ledger.count(sample).sample())
+    assert cs.Ledger.count(sample, by="site").by == ("site",)
+    with pytest.raises(ValueError, match="names 'site' more than once"):
+        cs.Ledger.count(sample, by=["site", "site"])
+    upper = cs.Region.between(True, 0.5, 1)
+    assert len(cs.Ledger.count(sample, lenses=[upper]).sample()) == (sample.y_prob[:, 1] >= 0.5).sum()
+
+
 def test_what_cannot_be_counted_is_refused():
     weighted = cs.Sample([0, 1, 1], [0.2, 0.5, 0.6], sample_weight=[1, 2, 3.5])
     with pytest.raises(ValueError, match="the sample has weights, but a ledger counts rows"):
