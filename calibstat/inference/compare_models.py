@@ -60,6 +60,11 @@ from calibstat.inference.tails import far_below, normal_tail, pair_note, tail_te
 from calibstat.lenses.base import Lens
 
 
+# Up to so many redraws less one may reach a difference by chance before it can no longer be told from zero.
+_SEVERAL = 3
+_WORK_OF_SUMS = 300
+
+
 @one_bar
 def compare_models(
     models: Mapping[str, Sample],
@@ -82,8 +87,8 @@ def compare_models(
     exact p-values by Bonferroni over the models. If some models may all be calibrated while others share an error (four
     models or more), each part gets half of the level.
 
-    Where redraws are so few that no pair could be told apart, more are taken, unless that takes more than four times as
-    long. A p-value of redraws is valid however few they are, but cannot be smaller than one of so many; where no noise
+    Where redraws are so few that no pair could be told apart, or that two of them which reach a difference could hide
+    it, more are taken, unless that takes more than four times as long. A p-value of redraws is valid however few they are, but cannot be smaller than one of so many; where no noise
     reaches a difference and the noise looks normal, `PairDifference` has its normal tail beside it, an approximation.
 
     The model confidence set (Hansen, Lunde & Nason 2011) removes the worst model for as long as the errors of the
@@ -150,8 +155,10 @@ def compare_models(
     pairs = list(combinations(range(len(names)), 2))
     repeats("n_resamples", n_resamples)
     generator, squared = as_generator(rng), values[0].squared
-    asked, size = n_resamples, len(seen) ** 2 * len(seen[0])
-    n_resamples = enough_redraws(asked, _least(len(names), adjust, squared), level, size)
+    asked, each_draw = n_resamples, _work_of_a_draw(evaluators, len(seen[0]))
+    least, size = _least(len(names), adjust, squared), len(seen) ** 2 * each_draw
+    n_resamples = enough_redraws(asked, least, level, size)
+    n_resamples = max(n_resamples, enough_redraws(n_resamples, _SEVERAL * least, level, size))
     drawn_alone: list[Floats | None] = [None] * len(seen)
     own, limits = np.zeros((2, len(seen)))  # only squared errors may be zero for both models, where no normal law holds
     if squared:
@@ -275,6 +282,11 @@ def _least(m: int, adjust: str, drawn: bool) -> float:
     if not drawn:
         return 0.0
     return least_factor_of_pairs(m, adjust)
+
+
+def _work_of_a_draw(evaluators: Sequence[Evaluator], n: int) -> int:
+    """Return about how many evaluated labels a draw costs: sums over cells are drawn at a cost that n does not change."""
+    return min(n, _WORK_OF_SUMS) if all(each.capabilities.from_tallies for each in evaluators) else n
 
 
 def _worse(estimator: Estimator) -> int:
@@ -509,7 +521,9 @@ class ModelComparison(Result):
             sizes = f"{measure} {self._sizes(self._ranked)} (n = {n}, {'smallest ' if others[1:] else ''}{smallest})"
             return f"{none} {models} cannot be told apart {at}: {sizes}.".lstrip()
         largest = small_pvalue(max(pair.adjusted for pair in differ), level=self.level)
-        rows = f"(n = {n}, {p} {largest if len(differ) == 1 else largest.replace('=', 'at most')})"
+        rows = (
+            f"(n = {n}, {p} {largest if len(differ) == 1 else largest.replace('=', 'at most')}{self._tails_of(differ)})"
+        )
         told = f"{'all' if len(differ) == len(self.pairs) else f'{len(differ)} of'} {len(self.pairs)} pairs"
         if any(best not in self._better_ones(name) for name in others):
             (worse, ahead), *more = self._who_is_worse
@@ -524,6 +538,14 @@ class ModelComparison(Result):
         sizes = f"{measure} {self._sizes([best])} against {self._sizes(others)}"
         pairs = f" {told.capitalize()} are told apart." if others[1:] else ""
         return f"{best} is {better} than {than} {at}: {sizes} {rows}.{pairs}"
+
+    def _tails_of(self, differ: Sequence[PairDifference]) -> str:
+        """Say how small p-values are by the normal law, where redraws are too few to show it."""
+        smallest = self._least_factor / (1 + self.n_resamples)
+        tails = [pair.normal_tail for pair in differ if far_below(pair.normal_tail, self.n_resamples)]
+        if len(tails) < len(differ) or smallest < self.level / (_SEVERAL + 1):
+            return ""
+        return f", as redraws are few; {tail_text(min(1.0, max(tails) * len(self.pairs)))} by the normal law"
 
     @property
     def _measure(self) -> str:
@@ -558,6 +580,8 @@ class ModelComparison(Result):
     def _sizes(self, names: Sequence[str]) -> str:
         ends = [self._sizes_by_name[name] for name in (names[0], names[-1])]
         low, high = map(short, ends)
+        if names[1:] and low == high:
+            return f"about {low}"
         return low if len(names) == 1 else f"{low} {'and' if len(names) == 2 else 'to'} {high}"
 
     @property
@@ -583,11 +607,20 @@ class ModelComparison(Result):
         found = [merged] if merged else []
         if self.questions[0].n < ENOUGH_ROWS:
             found.append(f"fewer than {ENOUGH_ROWS} rows: the p-value of a difference is only about right")
-        found += more_note(self.n_resamples, self.n_asked or self.n_resamples, self.level)
+        found += self._more_redraws
         clearest = max(self.pairs, key=lambda pair: abs(pair.statistic))
         if far_below(clearest.normal_tail, self.n_resamples):
             found.append(pair_note(self.n_resamples, (clearest.first, clearest.second), clearest.normal_tail))
         return tuple(found)
+
+    @property
+    def _more_redraws(self) -> tuple[str, ...]:
+        """Say that more redraws were taken than asked for, and why."""
+        asked = self.n_asked or self.n_resamples
+        if asked == self.n_resamples or cannot_reject(asked, self._least_factor, self.level):
+            return more_note(self.n_resamples, asked, self.level)
+        few = f"with {asked} one or two that reach a difference could hide it"
+        return (f"{self.n_resamples} redraws were taken, since {few}",)
 
     @property
     def _least_factor(self) -> float:
