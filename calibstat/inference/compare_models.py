@@ -59,7 +59,6 @@ from calibstat.inference.results import Inquiry, Result, RowCounts, number, numb
 from calibstat.inference.tails import far_below, normal_tail, pair_note, tail_text
 from calibstat.lenses.base import Lens
 
-
 # Up to so many redraws less one may reach a difference by chance before it can no longer be told from zero.
 _SEVERAL = 3
 _WORK_OF_SUMS = 300
@@ -88,8 +87,9 @@ def compare_models(
     models or more), each part gets half of the level.
 
     Where redraws are so few that no pair could be told apart, or that two of them which reach a difference could hide
-    it, more are taken, unless that takes more than four times as long. A p-value of redraws is valid however few they are, but cannot be smaller than one of so many; where no noise
-    reaches a difference and the noise looks normal, `PairDifference` has its normal tail beside it, an approximation.
+    it, more are taken, unless that takes more than four times as long. A p-value of redraws is valid however few they
+    are, but cannot be smaller than one of so many; where no noise reaches a difference and the noise looks normal,
+    `PairDifference` has its normal tail beside it, an approximation.
 
     The model confidence set (Hansen, Lunde & Nason 2011) removes the worst model for as long as the errors of the
     remaining ones differ by the largest difference (range statistic), wrapped in the same way. For many rows it
@@ -285,7 +285,7 @@ def _least(m: int, adjust: str, drawn: bool) -> float:
 
 
 def _work_of_a_draw(evaluators: Sequence[Evaluator], n: int) -> int:
-    """Return about how many evaluated labels a draw costs: sums over cells are drawn at a cost that n does not change."""
+    """Return about how many evaluated labels a draw costs; that of sums over cells does not grow with n."""
     return min(n, _WORK_OF_SUMS) if all(each.capabilities.from_tallies for each in evaluators) else n
 
 
