@@ -43,10 +43,12 @@ from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, NotNegative, chec
 from calibstat.data.sample import GivenNames, Sample
 from calibstat.draws.group_sums import Layout
 from calibstat.draws.streams import ClusterCount
-from calibstat.estimators.base import Estimator
+from calibstat.estimators.base import Estimator, all_weights
 from calibstat.estimators.walks import Kuiper
 from calibstat.inference.arguments import check_estimator, check_lens, check_null, check_sample
+from calibstat.inference.direction import Direction, direction_of
 from calibstat.inference.forest import Forest, ForestRow, said_and_happened
+from calibstat.inference.intervals import normal_pvalue
 from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize, with_enough
 from calibstat.inference.results import RowCounts, picked, plain, pvalue_cell, small_pvalue
 from calibstat.inference.tails import about_cells, about_detail
@@ -191,6 +193,7 @@ def subgroup_audit(
         counts=RowCounts.of(seen, fewest_in_groups(layout, seen)),
         what=in_words(whole.lens, sample.labels, sample.predictions.seen),
         clusters=found,
+        overall=direction_of(seen),
     )
 
 
@@ -231,6 +234,7 @@ def _group_findings(
     groups: Sequence[Group], layout: Layout, seen: Sample, measured: Measured, lens: Lens, level: float
 ) -> tuple[GroupFinding, ...]:
     found, means = measured.found, means_of_groups(layout, seen)
+    masses = layout.totals(all_weights(seen.predictions, None)).tolist()
     return tuple(
         GroupFinding(
             name=group.name,
@@ -245,12 +249,22 @@ def _group_findings(
             confidence_interval=measured.intervals[j],
             mean_prediction=means[j].predicted,
             mean_outcome=means[j].happened,
+            apart=_differs(means[j], means[0], masses[j] / masses[0], level / len(groups)),
             direction=_direction(group, seen, means[j], lens, level / len(groups))
             if found.adjusted[j] <= level
             else "",
         )
         for j, group in enumerate(groups)
     )
+
+
+def _differs(group: Means, whole: Means, share: float, level: float) -> bool:
+    """Whether the error of a group with this share of all weight differs from that of all rows (normal law)."""
+    if not share < 1 or np.isnan(group.residual):
+        return False
+    of_others = max(whole.standard_error**2 - (share * group.standard_error) ** 2, 0.0)
+    error = float(np.sqrt(((1 - share) * group.standard_error) ** 2 + of_others))
+    return normal_pvalue(group.residual - whole.residual, error, group.predicted) <= level
 
 
 def _direction(group: Group, seen: Sample, means: Means, lens: Lens, level: float) -> str:
@@ -286,6 +300,8 @@ class GroupFinding:
         About how small that is, where no redraw reaches the statistic and its law is known.
     confidence_interval : (float, float), optional
         All of them cover together.
+    apart : bool
+        Whether its mean error differs from that of all rows beyond noise, all groups together (normal law).
     direction : str
         In words, where there is evidence; else "".
     """
@@ -302,6 +318,7 @@ class GroupFinding:
     pvalue_adjusted: float
     tail: float | None
     confidence_interval: tuple[float, float] | None
+    apart: bool
     direction: str
 
     @property
@@ -324,7 +341,7 @@ class GroupFinding:
             {"group": self.name, "levels": dict(self.levels)}
             | picked(self, "n mean_prediction mean_outcome statistic null_mean standardized")
             | {"low": low, "high": high}
-            | picked(self, "pvalue pvalue_adjusted tail direction")
+            | picked(self, "pvalue pvalue_adjusted tail apart direction")
         )
 
 
@@ -347,6 +364,8 @@ class SubgroupAudit(Findings[GroupFinding]):
         The null.
     clusters : ClusterCount, optional
         Number of clusters, and how many of equal size would be as good, where the null names them.
+    overall : Direction, optional
+        What was predicted and what happened over all rows, with the slope; None for more than two outcomes.
     """
 
     groups: tuple[GroupFinding, ...]
@@ -354,6 +373,7 @@ class SubgroupAudit(Findings[GroupFinding]):
     estimator: Estimator
     assumed: str
     clusters: ClusterCount | None = None
+    overall: Direction | None = None
 
     _display: ClassVar[str] = "AuditDisplay"
     _row: ClassVar[str] = "group"
@@ -399,7 +419,8 @@ class SubgroupAudit(Findings[GroupFinding]):
     def _verdict_of_groups(self) -> str:
         m, rejected, first = len(self.groups), self.rejected, self.largest
         if first is not None:
-            beyond = max([group for group in rejected if group.levels] or rejected, key=GroupFinding.beyond_noise)
+            clear = [group for group in rejected if group.levels and not self._decided_by_pvalue(group)]
+            beyond = max(clear or [first], key=GroupFinding.beyond_noise)
             found, at = f"{len(rejected)} of {counted(m, 'group')}", f"at {percent(self.level)}"
             largest = f"{beyond.name}, {self._error_of(beyond)}"
             if self._alike:
@@ -407,12 +428,12 @@ class SubgroupAudit(Findings[GroupFinding]):
                 verbs = "are" if len(rejected) > 1 else "is"
                 return sentence(
                     f"{self.what} is {way} over all rows: {self._size_of(self.groups[0])}. This is the main error: "
-                    f"{found} {verbs} off {at}, all in the same direction; the largest error is in {largest}."
+                    f"{found} {verbs} off {at}, but none by another mean error than all rows beyond noise."
                 )
             where = f"{first.name} ({counted(first.n, 'row')}){first.direction and f': {first.direction}'}"
             most = f", {where}" if len(rejected) == 1 else f"; it weighs most in {where}"
             other = "" if beyond is first else f" The largest error is in {largest}."
-            return sentence(f"{self.what} is off in {found} {at}{most}, {self._size_of(first)}.{other}")
+            return sentence(f"{self.what} is off in {found} {at}{most}, {self._size_of(first)}.{other}{self._all_rows}")
         smallest = pvalue_cell(min(group.pvalue_adjusted for group in self.groups), self.level)
         if self.pvalue <= self.level:
             # The joint test may detect an error that the adjustment does not assign to a group.
@@ -421,23 +442,23 @@ class SubgroupAudit(Findings[GroupFinding]):
                 f"{small_pvalue(self.pvalue, level=self.level)} for all together), but none can be named: the smallest "
                 f"p-value adjusted {ADJUSTMENTS[self.adjust]} is {smallest}."
             )
-        means = ", ".join(filter(None, [self.groups[0].means, f"smallest adjusted p = {smallest}"]))
+        overall = "" if self.overall is None else str(self.overall).replace(" (", ", ").rstrip(")")
+        means = ", ".join(filter(None, [overall, f"smallest adjusted p = {smallest}"]))
         return f"{self._not_rejected(f'Calibration of {self.what}')} in any of {m} groups ({means})."
 
     @property
     def _alike(self) -> bool:
-        """Whether half of the groups or more are off on average as all rows are, and none by clearly another size."""
+        """Whether all rows are off on average, and no group by a mean error that differs from theirs beyond noise."""
         whole, *groups = self.groups
         way, on_average, _ = whole.direction.partition(" on average")
         rejected = [group for group in groups if group.pvalue_adjusted <= self.level]
-        ends = [group.confidence_interval for group in groups if group.confidence_interval is not None]
-        return (
-            bool(on_average)
-            and 2 * len(rejected) >= len(groups)
-            and all(group.direction.startswith(way) for group in rejected)
-            and all(low <= whole.statistic <= high for low, high in ends)
-            and all(group.beyond_noise() <= 2 * whole.beyond_noise() for group in rejected)
-        )
+        same = all(group.direction.startswith(way) for group in rejected)
+        return bool(on_average) and same and not any(group.apart for group in groups)
+
+    @property
+    def _all_rows(self) -> str:
+        """A sentence after a space: what was predicted and what happened over all rows; "" for more outcomes."""
+        return "" if self.overall is None else f" Over all rows: {self.overall}."
 
     def _error_of(self, group: GroupFinding) -> str:
         """Write the error of a group with its interval."""
@@ -448,7 +469,8 @@ class SubgroupAudit(Findings[GroupFinding]):
     def _size_of(self, group: GroupFinding) -> str:
         """Say how large the error of a group is, what was predicted and what happened."""
         p = f"adjusted p {small_pvalue(group.pvalue_adjusted, level=self.level)}"
-        return ", ".join(filter(None, [f"error {self._error_of(group)}", group.means, p]))
+        means = group.means if group.levels or self.overall is None else str(self.overall)
+        return ", ".join(filter(None, [f"error {self._error_of(group)}", means, p]))
 
     def forest(self) -> Forest:
         """Return the groups as rows of a forest plot, those of the strongest evidence first."""

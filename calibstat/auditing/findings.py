@@ -123,9 +123,7 @@ class Findings(Result, Generic[_Found]):
         clustered = "" if getattr(self, "clusters", None) else CLUSTERED
         more = len(self) - SHOWN
         cut = [f"{more} more {self._row}s are not in the table"] if more > 0 else []
-        held = [each.name for each in self._findings if self._decided_by_pvalue(each)]
-        decides = f"; where an interval holds 0 ({some_of(held)}) the p-value decides" if held else ""
-        return [*left, CAUTION + clustered + decides, *cut, *self.notes]
+        return [*left, CAUTION + clustered, *cut, *self.notes]
 
     @final
     def _decided_by_pvalue(self, found: _Found) -> bool:
@@ -136,9 +134,11 @@ class Findings(Result, Generic[_Found]):
     def _details_after(self, above: list[tuple[str, str]], intervals: str, known: bool) -> list[tuple[str, str]]:
         """Return how the numbers were computed, behind what is special about the columns."""
         intervals = f"intervals for the error in {intervals} that cover all together"
+        held = [each.name for each in self._findings if self._decided_by_pvalue(each)]
         details = [
             *above,
             (percent(self.confidence_level), intervals if known else ""),
+            ("they hold 0", f"{some_of(held)}: tests are of another method, and the p-value decides" if held else ""),
             ("adjusted p", f"{ADJUSTMENTS[self.adjust]}; * at most {percent(self.level)}"),
             ("null", self.hypothesis),
             ("draws", "; ".join([f"{self.n_resamples} redraws", *self.how])),

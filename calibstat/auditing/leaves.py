@@ -168,12 +168,12 @@ class LeafFinding:
         known = picked(self, "name n mean_prediction mean_outcome error noise")
         return plain({"leaf": known.pop("name")} | known | {"low": low, "high": high, "direction": self.direction})
 
-    def says(self, confidence_level: float) -> str:
-        """Say in which direction the leaf is off, by how much, and where it is."""
+    def says(self, confidence_level: float, where: str = " where ") -> str:
+        """Say in which direction the leaf is off, by how much, and where it is, unless that is left out as ""."""
         low, high = map(short_number, sorted(map(abs, self.confidence_interval or ())))
         size = f"{short_number(abs(self.error))} ({percent(confidence_level)}: {low} to {high})"
         verb = "" if self.direction.startswith("predicts") else "is "
-        return f"{verb}{self.direction} by {size} where {self.name}"
+        return f"{verb}{self.direction} by {size}{where and where + self.name}"
 
 
 def table_of_leaves(leaves: Sequence[LeafFinding]) -> list[list[str]]:

@@ -45,6 +45,7 @@ from calibstat.draws.streams import replicate
 from calibstat.estimators.base import Capabilities, Estimator, Evaluator, ResidualForm, all_weights
 from calibstat.estimators.tally import TallyPlan, ratio
 from calibstat.inference.arguments import check_lens, check_null, check_sample
+from calibstat.inference.direction import Direction, direction_of
 from calibstat.inference.forest import Forest, ForestRow
 from calibstat.inference.intervals import normal_pvalue
 from calibstat.inference.multiplicity import Adjust, JointTest, Standardize, joint_test, with_enough
@@ -183,6 +184,7 @@ def scan_variables(
         source=seen.predictions.source,
         counts=RowCounts.of(seen, min(_plan(each, seen).fewest(seen.outcomes) for each, _ in kept)),
         what=in_words(lens, sample.labels, sample.predictions.seen),
+        overall=direction_of(seen),
     )
 
 
@@ -598,6 +600,8 @@ class VariableScan(Findings[VariableFinding]):
     top_label : bool
         Whether the event is that the top label is right.
     lens : Lens
+    overall : Direction, optional
+        What was predicted and what happened over all rows, with the slope; None for more than two outcomes.
     """
 
     variables: tuple[VariableFinding, ...]
@@ -608,6 +612,7 @@ class VariableScan(Findings[VariableFinding]):
     rank_by: str
     top_label: bool
     lens: Lens
+    overall: Direction | None = None
 
     _display: ClassVar[str] = "AuditDisplay"
     _row: ClassVar[str] = "variable"
@@ -703,17 +708,18 @@ class VariableScan(Findings[VariableFinding]):
     @property
     def _overall(self) -> str:
         """Say what the overall bias is; "" for more than two outcomes."""
-        if np.isnan(self.mean_outcome):
+        if self.overall is None:
             return ""
         way = f"{sign_words(self.mean_outcome - self.mean_prediction, self.top_label)}, " if self._biased else ""
-        return f"Over all rows: {way}{means_text(self.mean_prediction, self.mean_outcome)}."
+        return f"Over all rows: {way}{self.overall}."
 
     def _nothing_along(self, m: int) -> str:
         """Say what there is where nothing that ranks is rejected: an overall bias, another error, or no evidence."""
         smallest = f"smallest adjusted p {self._p(min(self._judged(found)[3] for found in self.variables))}"
         if self._biased:
+            overall = self._overall.removesuffix(".").removesuffix(")")
             return (
-                f"{self._overall.removesuffix('.')} (p {self._p(self.pvalue_overall)}). For none of {m} variables is "
+                f"{overall}, p {self._p(self.pvalue_overall)}). For none of {m} variables is "
                 f"there evidence of more than this overall bias ({smallest})."
             )
         kind = "on average at some value" if self.weak else "given the prediction and the variable"
@@ -723,8 +729,9 @@ class VariableScan(Findings[VariableFinding]):
                 f"There is evidence of an error {kind} along {along}, but none that it varies along one ({smallest}). "
                 f"{self._overall}"
             ).strip()
-        none = self._not_rejected(f"Calibration of {self.what} {kind.replace('some', 'every')}")
-        return f"{none} for any of {counted(m, 'variable')} ({smallest}). {self._overall}".strip()
+        none = self._not_rejected(f"Calibration of {self.what}{'' if self.weak else f' {kind}'}")
+        along = "along its one variable" if m == 1 else f"along any of {m} variables"
+        return f"{none} {along} ({smallest}). {self._overall}".strip()
 
     def forest(self) -> Forest:
         """Return the variables as rows of a forest plot, in order of evidence."""

@@ -214,10 +214,15 @@ def _judged(
     held = [(box, rows) for box, rows in each if len(rows)]
     # No row is in two leaves, so that the intervals are independent.
     tail = (1 - confidence_level ** (1 / len(held))) / 2
-    found = tuple(LeafFinding.of(box, features, rows, is_top_label(lens, seen), tail) for box, rows in held)
+    top = is_top_label(lens, seen)
+    found = tuple(LeafFinding.of(box, features, rows, top, tail) for box, rows in held)
+    overall = LeafFinding.of({}, features, seen, top, (1 - confidence_level) / 2)
+    mass = [all_weights(rows.predictions, None).sum() for _, rows in held]
     empty = len(where) - len(held)
     return LeafTable(
         leaves=found,
+        overall=overall,
+        apart=tuple(_differs(leaf, overall, float(own / sum(mass))) for leaf, own in zip(found, mass, strict=True)),
         confidence_level=confidence_level,
         n=len(seen),
         how=how,
@@ -229,6 +234,18 @@ def _judged(
     )
 
 
+def _differs(leaf: LeafFinding, overall: LeafFinding, share: float) -> bool:
+    """Whether the error of a leaf, which has this share of all weight, differs from that of all rows beyond noise.
+
+    Its interval is shortened or lengthened as the noise of the difference is to its own: all rows include the leaf's.
+    """
+    low, high = leaf.confidence_interval or (-np.inf, np.inf)
+    of_others = max(overall.noise**2 - (share * leaf.noise) ** 2, 0.0)
+    scale = np.sqrt((1 - share) ** 2 + of_others / leaf.noise**2) if leaf.noise else 1.0
+    away = overall.error - leaf.error
+    return not scale * (low - leaf.error) <= away <= scale * (high - leaf.error)
+
+
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class LeafTable(Result):
@@ -238,6 +255,10 @@ class LeafTable(Result):
     ----------
     leaves : tuple of LeafFinding
         From left to right in the tree.
+    overall : LeafFinding
+        What is found for all rows; its interval holds by itself.
+    apart : tuple of bool
+        Whether the error of each leaf differs from that of all rows beyond noise, with all intervals together.
     confidence_level : float
         With which all intervals cover together.
     n : int
@@ -252,6 +273,8 @@ class LeafTable(Result):
     """
 
     leaves: tuple[LeafFinding, ...]
+    overall: LeafFinding
+    apart: tuple[bool, ...]
     confidence_level: float
     n: int
     how: str
@@ -273,20 +296,31 @@ class LeafTable(Result):
         return sorted((leaf for leaf in self.leaves if leaf.direction), key=LeafFinding.rank)
 
     @property
+    def _beyond_overall(self) -> list[LeafFinding]:
+        """The leaves that err as all rows do not: of rejected ones those apart, or all where all rows show no error."""
+        own = {leaf.name for leaf, apart in zip(self.leaves, self.apart, strict=True) if apart}
+        return [leaf for leaf in self.rejected if not self.overall.direction or leaf.name in own]
+
+    @property
     def verdict(self) -> str:
-        """Say in how many leaves predictions are off, and where by most."""
-        level, size, found = float(f"{1 - self.confidence_level:.12g}"), len(self.leaves), self.rejected
+        """Say what the error over all rows is, and in how many leaves predictions are off by another one."""
+        level, size, found = float(f"{1 - self.confidence_level:.12g}"), len(self.leaves), self._beyond_overall
+        everywhere = f"{self.overall.says(self.confidence_level, '')} over all rows" if self.overall.direction else ""
+        if not found and everywhere:
+            more = f"; in none of {size} leaves is there evidence of another error than this" if size > 1 else ""
+            return sentence(f"{self.what} {everywhere}{more}, at {percent(level)} (n = {self.n}).")
         if not found:
             among = f"in any of {size} leaves" if size > 1 else "in the one leaf"
             return f"{not_rejected(level, what=f'Calibration of {self.what}')} {among} (n = {self.n})."
         of = f"in {len(found)} of {size} leaves" if size > 1 else "in the one leaf"
-        return sentence(
-            f"{self.what} is off {of} at {percent(level)}; most clearly it {found[0].says(self.confidence_level)}."
-        )
+        all_rows = f" Over all rows it {everywhere.removesuffix(' over all rows')}." if everywhere else ""
+        than = " by another error than over all rows" if everywhere else ""
+        most = found[0].says(self.confidence_level)
+        return sentence(f"{self.what} is off {of}{than} at {percent(level)}; most clearly it {most}.{all_rows}")
 
     def forest(self) -> Forest:
         """Return the leaves as rows of a forest plot, the farthest from zero first."""
-        found, of = self.rejected, "the one leaf" if len(self.leaves) == 1 else f"{len(self.leaves)} leaves"
+        found, of = self._beyond_overall, "the one leaf" if len(self.leaves) == 1 else f"{len(self.leaves)} leaves"
         said = f"{found[0].direction}: {found[0].name}; " if found else ""
         return leaf_forest(
             sorted(self.leaves, key=LeafFinding.rank),
@@ -298,13 +332,13 @@ class LeafTable(Result):
         )
 
     def _values(self) -> dict[str, Any]:
-        return {"lens": repr(self.lens), **picked(self, "n confidence_level how source notes leaves")}
+        return {"lens": repr(self.lens), **picked(self, "n confidence_level how source notes overall leaves")}
 
     def _rows(self) -> list[dict[str, Any]]:
         return [leaf.to_dict() for leaf in self.leaves]
 
     def _table(self) -> list[list[str]]:
-        return table_of_leaves(self.leaves)
+        return table_of_leaves([self.overall, *self.leaves])
 
     def _notes(self) -> list[str]:
         return [*self.notes, INTERVALS_CAUTION]
@@ -314,7 +348,7 @@ class LeafTable(Result):
             (
                 percent(self.confidence_level),
                 "intervals of happened - predicted that cover all together, at every n, if rows are independent; "
-                "* excludes 0",
+                "that of all rows by itself; * excludes 0",
             ),
             ("noise", "standard deviation of the difference for calibrated predictions"),
             ("where", f"leaves of the tree, judged on {self.how}; 'a to b' is above a and at most b"),

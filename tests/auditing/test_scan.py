@@ -149,7 +149,7 @@ def test_a_variable_is_found_and_described():
     assert scan.verdict.startswith("The error of P(1) varies along 1 of 2 variables at 5 %, most along age: by 0.")
     strong = scan_variables(world(3000), null="strong", n_resamples=199, rng=1)
     assert strong.verdict.startswith(
-        "Calibration of P(1) given the prediction and the variable is not rejected at 5 % for any of 2 variables"
+        "Calibration of P(1) given the prediction and the variable is not rejected at 5 % along any of 2 variables"
     )
     assert "exact" in strong.hypothesis
     assert "asymptotic" in scan.hypothesis
@@ -290,7 +290,7 @@ def test_an_overall_bias_is_said_once_and_no_variable_is_named_for_it():
     scan = scan_variables(biased(0.1), n_resamples=199, rng=0)
     assert len(scan.rejected) == 2
     assert scan.varying == []
-    assert scan.verdict.startswith("Over all rows: predicts too low, 0.450 predicted, 0.5")
+    assert scan.verdict.startswith("Over all rows: predicts too low, 0.45 predicted, 0.5")
     assert (
         "For none of 2 variables is there evidence of more than this overall bias (smallest adjusted p" in scan.verdict
     )
@@ -307,7 +307,7 @@ def test_what_varies_is_ranked_before_what_has_more_cells():
     assert first.varying_interval[0] < 0.03 < first.varying_interval[1]
     assert scan.verdict.startswith("The error of P(yes) varies along 1 of 2 variables at 5 %, most along sex: by 0.03")
     assert "worst at m: predicts too low (0." in scan.verdict
-    assert "Over all rows: predicts too low, 0.450 predicted, 0.5" in scan.verdict
+    assert "Over all rows: predicts too low, 0.45 predicted, 0.5" in scan.verdict
 
 
 def test_three_outcomes_have_no_overall_direction():

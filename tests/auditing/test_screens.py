@@ -35,7 +35,8 @@ SCREENS = {
     ("audit", 80): """\
 P(yes) is off in 4 of 8 groups at 5 %; it weighs most in age 72 to 89 (961
 rows): predicts too high on average, error 0.094 (95 %: 0.051 to 0.137), 0.497
-predicted, 0.409 happened, adjusted p = 0.005.
+predicted, 0.409 happened, adjusted p = 0.005. Over all rows: 0.499 predicted,
+0.465 happened (O/E 0.93, slope 0.874).
 
 group         rows  predicted  happened  error    95 % interval   adj. p
 all rows      4000      0.499     0.465  0.037   0.015 to 0.058  0.005 *
@@ -58,6 +59,7 @@ Column noise, column about, column direction and how this was computed:
     ("audit", 120): """\
 P(yes) is off in 4 of 8 groups at 5 %; it weighs most in age 72 to 89 (961 rows): predicts too high
 on average, error 0.094 (95 %: 0.051 to 0.137), 0.497 predicted, 0.409 happened, adjusted p = 0.005.
+Over all rows: 0.499 predicted, 0.465 happened (O/E 0.93, slope 0.874).
 
 group         rows  predicted  happened  error    95 % interval   adj. p   about  direction
 all rows      4000      0.499     0.465  0.037   0.015 to 0.058  0.005 *   1e-06  too high on average
@@ -78,7 +80,7 @@ Column noise and how this was computed: --verbose""",
 The error of P(yes) varies along 1 of 3 variables at 5 %, most along age: by
 0.0309 on average (0.0055 to 0.0564, adjusted p = 0.01), worst at 75 to 82:
 predicts too high (0.488 predicted, 0.392 happened). Over all rows: predicts too
-high, 0.499 predicted, 0.465 happened.
+high, 0.499 predicted, 0.465 happened (O/E 0.93, slope 0.874).
 
 variable  varies by    95 % interval  adj. p  worst at  predicted  happened
 age           0.031  0.0055 to 0.056  0.01 *  75 to 82      0.488     0.392
@@ -93,7 +95,8 @@ Column direction, column noise and how this was computed: --verbose""",
     ("scan", 120): """\
 The error of P(yes) varies along 1 of 3 variables at 5 %, most along age: by 0.0309 on average
 (0.0055 to 0.0564, adjusted p = 0.01), worst at 75 to 82: predicts too high (0.488 predicted, 0.392
-happened). Over all rows: predicts too high, 0.499 predicted, 0.465 happened.
+happened). Over all rows: predicts too high, 0.499 predicted, 0.465 happened (O/E 0.93, slope
+0.874).
 
 variable  varies by   noise    95 % interval  adj. p  worst at  predicted  happened  direction
 age           0.031   0.016  0.0055 to 0.056  0.01 *  75 to 82      0.488     0.392  too high in 9 of 10 cells
@@ -105,14 +108,16 @@ note        p-values do not hold if the model or its calibration was fitted on t
 
 How this was computed: --verbose""",
     ("leaves", 80): """\
-P(yes) is off in 1 of 4 leaves at 5 %; most clearly it predicts too high by
-0.078 (95 %: 0.027 to 0.127) where age above 67.
+P(yes) is off in 1 of 4 leaves by another error than over all rows at 5 %; most
+clearly it predicts too high by 0.078 (95 %: 0.027 to 0.127) where age above 67.
+Over all rows it predicts too high by 0.034 (95 %: 0.011 to 0.056).
 
-rows  predicted  happened          difference  noise  where
- 430      0.500     0.467  -0.093 to +0.029    0.020  age at most 34
- 874      0.500     0.506  -0.037 to +0.048    0.014  age 34 to 64
-  77      0.567     0.442  -0.266 to +0.022    0.048  age 64 to 67
- 619      0.500     0.422  -0.127 to -0.027 *  0.017  age above 67
+rows  predicted  happened          difference   noise  where
+2000      0.503     0.469  -0.056 to -0.011 *  0.0095  all rows
+ 430      0.500     0.467  -0.093 to +0.029     0.020  age at most 34
+ 874      0.500     0.506  -0.037 to +0.048     0.014  age 34 to 64
+  77      0.567     0.442  -0.266 to +0.022     0.048  age 64 to 67
+ 619      0.500     0.422  -0.127 to -0.027 *   0.017  age above 67
 
 note        intervals do not hold if the model or its calibration was fitted on
             these rows, or if rows come in clusters (several of one patient, one
@@ -120,14 +125,16 @@ note        intervals do not hold if the model or its calibration was fitted on
 
 How this was computed: --verbose""",
     ("leaves", 120): """\
-P(yes) is off in 1 of 4 leaves at 5 %; most clearly it predicts too high by 0.078 (95 %: 0.027 to
-0.127) where age above 67.
+P(yes) is off in 1 of 4 leaves by another error than over all rows at 5 %; most clearly it predicts
+too high by 0.078 (95 %: 0.027 to 0.127) where age above 67. Over all rows it predicts too high by
+0.034 (95 %: 0.011 to 0.056).
 
-rows  predicted  happened          difference  noise  where
- 430      0.500     0.467  -0.093 to +0.029    0.020  age at most 34
- 874      0.500     0.506  -0.037 to +0.048    0.014  age 34 to 64
-  77      0.567     0.442  -0.266 to +0.022    0.048  age 64 to 67
- 619      0.500     0.422  -0.127 to -0.027 *  0.017  age above 67
+rows  predicted  happened          difference   noise  where
+2000      0.503     0.469  -0.056 to -0.011 *  0.0095  all rows
+ 430      0.500     0.467  -0.093 to +0.029     0.020  age at most 34
+ 874      0.500     0.506  -0.037 to +0.048     0.014  age 34 to 64
+  77      0.567     0.442  -0.266 to +0.022     0.048  age 64 to 67
+ 619      0.500     0.422  -0.127 to -0.027 *   0.017  age above 67
 
 note        intervals do not hold if the model or its calibration was fitted on these rows, or if
             rows come in clusters (several of one patient, one video)

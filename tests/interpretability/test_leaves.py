@@ -213,6 +213,44 @@ def test_what_is_refused(options, error, message):
         cs.grow_leaf_table(world(600), **{"rng": 0} | options)
 
 
+@pytest.mark.parametrize("weights", [None, "varied"])
+def test_an_error_of_all_rows_is_no_error_of_a_leaf(weights):
+    """A rare event of three times the predicted chance everywhere; then of six times in one leaf."""
+    rng = np.random.default_rng(0)
+    n = 40_000
+    p, age = rng.uniform(0.001, 0.003, n), rng.uniform(20, 80, n)
+    tree = {"left": [1, -1, -1], "right": [2, -1, -1], "feature": [0, 0, 0], "threshold": [60.0, 0, 0]}
+    weight = None if weights is None else rng.uniform(0.5, 1.5, n)
+
+    def found(times):
+        happened = rng.random(n) < times * p
+        return cs.leaf_table(
+            tree, cs.Sample(happened, p, variables={"age": age}, sample_weight=weight), variables="age"
+        )
+
+    alike = found(3)
+    assert alike.rejected
+    assert alike.verdict.startswith("P(True) predicts too low by 0.0")
+    assert "over all rows; in none of 2 leaves is there evidence of another error than this" in alike.verdict
+    assert alike._table()[1][-1] == "all rows"
+    own = found(np.where(age > 60, 9, 1))
+    assert "most clearly it predicts too low" in own.verdict
+    assert "where age above 60. Over all rows it predicts too low by 0.0" in own.verdict
+
+
+@pytest.mark.slow
+def test_leaves_with_the_error_of_all_rows_are_seldom_apart():
+    """At most 5 percent, by the interval of a leaf as it is scaled for a difference; up to 4 standard errors."""
+    runs, named = 400, 0
+    tree = {"left": [1, -1, -1], "right": [2, -1, -1], "feature": [0, 0, 0], "threshold": [0.3, 0, 0]}
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        p, x = rng.uniform(0.1, 0.6, 1000), rng.random(1000)
+        sample = cs.Sample(rng.random(1000) < p + 0.1, p, variables={"x": x})
+        named += any(cs.leaf_table(tree, sample, variables="x").apart)
+    assert named / runs <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / runs)
+
+
 def test_an_unfitted_tree_is_refused():
     with pytest.raises(ValueError, match="has no tree_: fit it first"):
         cs.leaf_table(DecisionTreeClassifier(), SAMPLE)
