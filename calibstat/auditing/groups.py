@@ -153,7 +153,8 @@ def _too_few(seen: Sample, group: Group, min_expected: float) -> _TooFew | None:
             has = counted(int(own.sum()), what)
             if seen.predictions.weights is not None:
                 has += f" ({there:.2g} in effect, by weights)"
-            words = f"expects {expected:.2g} {what}s, fewer than {min_expected:g} (it has {has})"
+            number = f"{expected:.2g}"
+            words = f"expects {number} {what}{'' if number == '1' else 's'}, fewer than {min_expected:g} (it has {has})"
             return _TooFew(words, f"{has} where {expected:.2g} are expected", p)
     return None
 

@@ -639,14 +639,22 @@ def _direction(when: str, model: CalibratorResult) -> str:
     return "" if found is None else f"{when + ':' if when else ''} {found}."
 
 
+# Scores below this are of rare events, and differ in digits further behind.
+_SMALL = 0.01
+_ZERO = 1e-12
+
+
 def decimals(value: float) -> str:
-    """Write five decimals; a zero has no sign."""
-    return f"{round(value, 5) + 0.0:.5f}"
+    """Write five decimals, or seven of what is small; a zero has no sign."""
+    digits = 7 if 1e-7 <= abs(value) < _SMALL else 5
+    return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def signed(value: float) -> str:
-    """Write five decimals with the sign; a zero has none."""
-    return decimals(value) if round(value, 5) == 0 else f"{value:+.5f}"
+    """Write five decimals with the sign, or two significant digits of what is smaller; a zero has none."""
+    if abs(value) < _ZERO:
+        return f"{0.0:.5f}"
+    return f"{value:+.2g}" if round(value, 5) == 0 else f"{value:+.5f}"
 
 
 def _root(model: CalibratorResult) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from calibstat._dataclass import dataclass
 from calibstat._progress import one_bar, track
 from calibstat._text import counted, percent
+from calibstat.auditing.groups import Means, is_top_label
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import UniqueValues
@@ -32,6 +33,7 @@ from calibstat.inference.results import Estimate, Result, RowCounts, number, num
 from calibstat.interpretability._atoms import Atoms
 from calibstat.lenses.base import Lens, refuse_empty
 from calibstat.lenses.relabel import CANONICAL
+from calibstat.lenses.words import in_words
 
 
 @one_bar
@@ -111,10 +113,11 @@ def desiderata(
         for each in track(asked, len(asked))
     ]
     estimated = [_of_estimate(name, each) for name, each in zip(_WANTED, found, strict=False)]
-    misranked, estimated[-1] = _of_pairs(seen, estimated[-1])
-    without = [
-        f"no interval for {each.name}: {each.interval_note}" for each in estimated if not each.confidence_interval
-    ]
+    misranked, misranked_expected, estimated[-1] = _of_pairs(seen, estimated[-1])
+    missing = [each for each in estimated if not each.confidence_interval]
+    without = [f"no interval for {each.name}: {each.interval_note}" for each in missing]
+    said = {each.interval_note for each in missing}
+    right = is_top_label(check_lens(lens), seen)
     return Desiderata(
         measures=(*estimated, _count_of_cells(seen)),
         confidence_level=confidence_level,
@@ -122,8 +125,11 @@ def desiderata(
         lens=check_lens(lens),
         source=seen.predictions.source,
         counts=found[0].question.counts,
-        notes=tuple(dict.fromkeys([*without, *(note for each in found for note in each.notes)])),
+        notes=tuple(dict.fromkeys([*without, *(note for each in found for note in each.notes if note not in said)])),
         misranked=misranked,
+        misranked_expected=misranked_expected,
+        what=in_words(check_lens(lens), source.labels, source.predictions.seen),
+        wrong_class=1 - Means.of(seen).happened if right else None,
     )
 
 
@@ -164,8 +170,8 @@ def _of_estimate(name: str, found: Estimate) -> Desideratum:
     )
 
 
-def _of_pairs(seen: Sample, order: Desideratum) -> tuple[float, Desideratum]:
-    """Return which share of pairs with and without the event is misranked, and Kendall's tau in such words.
+def _of_pairs(seen: Sample, order: Desideratum) -> tuple[float, float, Desideratum]:
+    """Return which share of pairs with and without the event is misranked, what is expected, and tau in such words.
 
     Tau counts pairs of equal outcomes as ranked right. What is expected is a ratio of means over labels.
     """
@@ -173,13 +179,14 @@ def _of_pairs(seen: Sample, order: Desideratum) -> tuple[float, Desideratum]:
     mass, chances = mass / mass.sum(), seen.predictions.event
     share, mean = float(mass @ (seen.outcomes == 1)), float(mass @ chances)
     mixed = 2 * share * (1 - share), 2 * (mean * (1 - mean) - float(mass**2 @ (chances * (1 - chances))))
+    equal = float(np.ptp(chances)) == 0
     found, noise = (
-        (1 - tau) / 2 / pairs if pairs > ROUNDING else nan
+        (1 - tau) / 2 / pairs if pairs > ROUNDING and not equal else nan
         for tau, pairs in zip((order.value, order.expected), mixed, strict=True)
     )
-    said = f"Kendall's tau is {number(order.value)}: {_ranked(found)}"
+    said = f"Kendall's tau is {number(order.value)}: {_ranked(found, equal)}"
     about = "" if isnan(noise) else f"; about {_share(max(noise, 0.0))} is expected if the predictions are the chances"
-    return found, replace(order, sentence=f"{said}{about}.")
+    return found, noise, replace(order, sentence=f"{said}{about}.")
 
 
 def _count_of_cells(seen: Sample) -> Desideratum:
@@ -244,7 +251,9 @@ def _order(value: float, _: float, __: Estimator, ___: str) -> str:
     return f"{_share((1 - value) / 2)} of all pairs are ranked against their chances."
 
 
-def _ranked(misranked: float) -> str:
+def _ranked(misranked: float, equal: bool) -> str:
+    if equal:
+        return "all predictions are equal, so that no pair is ranked"
     if isnan(misranked):
         return "there is no pair with and without the event to rank"
     return f"of pairs with and without the event {_share(misranked)} are ranked the wrong way round"
@@ -344,7 +353,13 @@ class Desiderata(Result):
         What limits the result.
     misranked : float or None
         Of pairs of a row with and one without the event, the share ranked the wrong way round, where `KendallTau`
-        counts all pairs; None in a world.
+        counts all pairs; None in a world, NaN where no pair is ranked.
+    misranked_expected : float or None
+        The same share if the predictions are the chances.
+    what : str
+        Whose predictions they are, in words; "" in a world.
+    wrong_class : float or None
+        The share of rows whose predicted class is wrong, where the event is that it is right.
     """
 
     measures: tuple[Desideratum, ...]
@@ -355,6 +370,9 @@ class Desiderata(Result):
     counts: RowCounts | None
     notes: tuple[str, ...]
     misranked: float | None = None
+    misranked_expected: float | None = None
+    what: str = ""
+    wrong_class: float | None = None
 
     _display: ClassVar[str] = "DesiderataDisplay"
     _row: ClassVar[str] = "desideratum"
@@ -369,15 +387,26 @@ class Desiderata(Result):
     def verdict(self) -> str:
         """All five in one sentence."""
         calibration, accuracy, squared, order, cells = self.measures
-        error = f"{number(calibration.value, calibration.expected)}"
-        noise = "" if self.n is None else f" (noise alone: {number(calibration.expected, calibration.value)})"
+        error, noise = number(calibration.value, calibration.expected), number(calibration.expected, calibration.value)
+        of = f" of {self.what}" if self.what else ""
+        off = f"Predictions{of} are off by {error} on average"
+        if self.n is not None:
+            off += f" (noise alone: {noise})"
+        if calibration.noise is not None and not calibration.noise.beyond:
+            off = f"The average error{of}, {error}, may be noise alone ({noise} on average)"
         where = "true values" if self.n is None else counted(self.n, "row")
         against = f"{_share((1 - order.value) / 2)} of all pairs are ranked the wrong way round"
-        ranked = against if self.misranked is None else _ranked(self.misranked)
-        return (
-            f"Predictions are off by {error} on average{noise}, {_share(accuracy.value)} of decisions are wrong, and "
-            f"{ranked}; the squared error is {number(squared.value)}, and {self._spread(cells.value)} ({where})."
-        )
+        ranked = against if self.misranked is None else _ranked(self.misranked, cells.value == 1)
+        also = f"the squared error is {number(squared.value)}, and {self._spread(cells.value)} ({where})"
+        return f"{off}, {self._decided(accuracy)}, and {ranked}; {also}."
+
+    def _decided(self, accuracy: Desideratum) -> str:
+        """Say how often decisions are wrong, and of which event."""
+        wrong, threshold = _share(accuracy.value), f"{getattr(accuracy.measure, 'threshold', 0.5):g}"
+        if self.wrong_class is None:
+            return f"{wrong} of decisions at {threshold} are wrong"
+        told = f"telling right classes from wrong ones at {threshold} fails in {wrong} of rows"
+        return f"{told} (the class is wrong in {_share(self.wrong_class)})"
 
     def _spread(self, count: float) -> str:
         """Say how many predictions there are in effect."""
@@ -404,7 +433,11 @@ class Desiderata(Result):
         beside = "best" if self.n is None else "expected"
         interval = "" if self.n is None else f"{percent(self.confidence_level)} interval"
         header = ["", "measure", "value", beside, interval]
-        return [header, *(self._line(each, words) for each, words in zip(self.measures, MEASURES, strict=True))]
+        rows = [self._line(each, words) for each, words in zip(self.measures, MEASURES, strict=True)]
+        if self.misranked is not None and not isnan(self.misranked):
+            shares = (self.misranked, max(self.misranked_expected or 0.0, 0.0))
+            rows.insert(-1, ["", "pairs ranked the wrong way", *map(number_cell, shares), ""])
+        return [header, *rows]
 
     def _line(self, each: Desideratum, words: str) -> list[str]:
         write = _count if each.name == "few cells" else number_cell
@@ -432,7 +465,7 @@ MEASURES = (
     "calibration error",
     "wrong decisions",
     "mean squared error",
-    "order of pairs (1: right)",
+    "all pairs (1: none wrong)",
     "cells in effect",
 )
 # More cells than so many for each row are a prediction for each.

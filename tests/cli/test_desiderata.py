@@ -36,17 +36,18 @@ def test_text_is_that_of_the_result_and_fits_the_page(run, path):
 
 SCREENS = {
     80: """\
-Predictions are off by 0.1223 on average (noise alone: 0.06908), 24.3 % of
-decisions are wrong, and of pairs with and without the event 11.5 % are ranked
-the wrong way round; the squared error is 0.1544, and predictions fall into
-234.4 cells in effect (300 rows).
+Predictions of P(1) are off by 0.1223 on average (noise alone: 0.06908), 24.3 %
+of decisions at 0.5 are wrong, and of pairs with and without the event 11.5 %
+are ranked the wrong way round; the squared error is 0.1544, and predictions
+fall into 234.4 cells in effect (300 rows).
 
-               measure                     value  expected     95 % interval
-calibration    calibration error          0.1223    0.0691  0.0053 to 0.2393
-accuracy       wrong decisions            0.2433    0.2398  0.1981 to 0.2951
-squared error  mean squared error         0.1544    0.1598  0.1342 to 0.1771
-monotonicity   order of pairs (1: right)  0.8874    0.8480  0.8459 to 0.9183
-few cells      cells in effect             234.4     234.4              none
+               measure                      value  expected     95 % interval
+calibration    calibration error           0.1223    0.0691  0.0053 to 0.2393
+accuracy       wrong decisions             0.2433    0.2398  0.1981 to 0.2951
+squared error  mean squared error          0.1544    0.1598  0.1342 to 0.1771
+monotonicity   all pairs (1: none wrong)   0.8874    0.8480  0.8459 to 0.9183
+               pairs ranked the wrong way  0.1151    0.1533
+few cells      cells in effect              234.4     234.4              none
 
 note        few rows of similar predictions have another outcome than most: the
             interval has the noise that they may hide
@@ -54,16 +55,17 @@ note        few rows of similar predictions have another outcome than most: the
 How this was computed: --verbose
 """,
     120: """\
-Predictions are off by 0.1223 on average (noise alone: 0.06908), 24.3 % of decisions are wrong, and
-of pairs with and without the event 11.5 % are ranked the wrong way round; the squared error is
-0.1544, and predictions fall into 234.4 cells in effect (300 rows).
+Predictions of P(1) are off by 0.1223 on average (noise alone: 0.06908), 24.3 % of decisions at 0.5
+are wrong, and of pairs with and without the event 11.5 % are ranked the wrong way round; the
+squared error is 0.1544, and predictions fall into 234.4 cells in effect (300 rows).
 
-               measure                     value  expected     95 % interval
-calibration    calibration error          0.1223    0.0691  0.0053 to 0.2393
-accuracy       wrong decisions            0.2433    0.2398  0.1981 to 0.2951
-squared error  mean squared error         0.1544    0.1598  0.1342 to 0.1771
-monotonicity   order of pairs (1: right)  0.8874    0.8480  0.8459 to 0.9183
-few cells      cells in effect             234.4     234.4              none
+               measure                      value  expected     95 % interval
+calibration    calibration error           0.1223    0.0691  0.0053 to 0.2393
+accuracy       wrong decisions             0.2433    0.2398  0.1981 to 0.2951
+squared error  mean squared error          0.1544    0.1598  0.1342 to 0.1771
+monotonicity   all pairs (1: none wrong)   0.8874    0.8480  0.8459 to 0.9183
+               pairs ranked the wrong way  0.1151    0.1533
+few cells      cells in effect              234.4     234.4              none
 
 note        few rows of similar predictions have another outcome than most: the interval has the
             noise that they may hide

@@ -313,7 +313,9 @@ def test_what_is_rounded_to_zero_has_no_sign(found):
     change = found.changes[1]
     same = replace(change, brier=change.brier._replace(difference=-4e-6))
     table = replace(found, models=(odd,), changes=(same,))._table()
-    assert [table[1][place] for place in (4, 5, 7)] == ["0.00000", "0.00000", "0.00000"]
+    assert [table[1][place] for place in (4, 5, 7)] == ["0.00000", "-4e-06", "0.00000"]
+    rare = replace(beta, scores=replace(beta.scores, brier=0.0023912))
+    assert replace(found, models=(rare,), changes=(same,))._table()[1][4] == "0.0023912"
 
 
 def test_a_certain_mistake_is_told_beside_the_log_score(off, said):

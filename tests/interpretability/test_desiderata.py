@@ -112,6 +112,25 @@ def test_few_rows_are_no_reason_to_warn_and_a_missing_interval_has_one(recwarn):
     assert all(any(note.startswith(f"no interval for {each.name}: ") for note in found.notes) for each in missing)
 
 
+def test_the_answer_names_the_event_and_does_not_call_noise_an_error():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], 400)
+    right = cs.Sample((rng.random(400)[:, None] > p.cumsum(axis=1)).sum(axis=1), p)
+    found = cs.desiderata(right, lens=cs.TopLabel(), n_resamples=99, rng=0)
+    wrong = 1 - np.mean(right.outcomes == p.argmax(axis=1))
+    assert found.wrong_class == pytest.approx(wrong)
+    assert "The average error of P(predicted class), 0.0" in found.verdict
+    assert "may be noise alone" in found.verdict
+    assert "telling right classes from wrong ones at 0.5 fails in 36." in found.verdict
+    said = float(found.verdict.partition("(the class is wrong in ")[2].partition(" %")[0])
+    assert said == pytest.approx(100 * wrong, abs=0.06)
+    rows = {row[1]: row[2] for row in found._table()}
+    assert float(rows["pairs ranked the wrong way"]) == pytest.approx(found.misranked, abs=1e-4)
+    constant = cs.desiderata(cs.Sample(rng.random(400) < 0.3, np.full(400, 0.5)), n_resamples=99, rng=0)
+    assert "are ranked the wrong way" not in constant.verdict
+    assert "Predictions of P(True) are off by 0.15" in constant.verdict
+
+
 def test_one_cell_is_written_as_one():
     said = cs.desiderata(FinitePredictions([0.4], [0.3])).to_text(verbose=True)
     assert "1 cell in effect" in said
@@ -119,7 +138,9 @@ def test_one_cell_is_written_as_one():
     nearly = cs.desiderata(FinitePredictions([0.4, 0.6], [0.3, 0.6], mass=[1, 1e-6]))
     assert "1 cell in effect" in str(nearly)
     one = cs.desiderata(cs.Sample([0], [0.5], labels=[0, 1]), n_resamples=9, rng=0)
-    assert "there is no pair with and without the event to rank" in one.verdict
+    assert "all predictions are equal, so that no pair is ranked" in one.verdict
+    none = cs.desiderata(cs.Sample([0, 0], [0.5, 0.4], labels=[0, 1]), n_resamples=9, rng=0)
+    assert "there is no pair with and without the event to rank" in none.verdict
     alone = " ".join(one.to_text(verbose=True).split())
     assert "There is 1 distinct prediction." in alone
 
