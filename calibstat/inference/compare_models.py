@@ -580,7 +580,7 @@ class ModelComparison(Result):
     def _sizes(self, names: Sequence[str]) -> str:
         ends = [self._sizes_by_name[name] for name in (names[0], names[-1])]
         low, high = map(short, ends)
-        if names[1:] and low == high:
+        if names[1:] and low == high == "0":
             return f"about {low}"
         return low if len(names) == 1 else f"{low} {'and' if len(names) == 2 else 'to'} {high}"
 

@@ -285,8 +285,8 @@ note        0.001 is the smallest p-value that 999 redraws can give, before it
 How this was computed: .to_text(verbose=True)
 """,
     (alike, 80): """\
-a and b cannot be told apart at 5 %: calibration error of P(1) about 0.033 (n =
-1000, p = 1).
+a and b cannot be told apart at 5 %: calibration error of P(1) 0.033 and 0.033
+(n = 1000, p = 1).
 
 model   error  95 % interval      O/E  slope  own p  may be best
 a      0.0330  0.0000 to 0.0774  1.01   1.04  0.109  yes
