@@ -13,6 +13,7 @@ from scipy.special import stdtrit
 from calibstat._dataclass import dataclass
 from calibstat._logistic import (
     LogisticFits,
+    certain,
     clipped_logit,
     expit,
     fit_logistic,
@@ -61,7 +62,8 @@ class CoxFit:
     Parameters
     ----------
     intercept_in_the_large : float
-        With the slope fixed at one; positive where the event is more frequent than predicted.
+        With the slope fixed at one; positive where the event is more frequent than predicted. Like the other
+        coefficients it is NaN where a prediction is 0 or 1, whose log-odds are infinite.
     intercept_in_the_large_interval : (float, float)
         Its Wald interval.
     intercept, slope : float
@@ -153,8 +155,9 @@ class Cox(Estimator):
     statistic: Statistic = "score"
     calibrated: ClassVar[Mapping[str, float]] = _CALIBRATED
     undefined: ClassVar[str] = (
-        "a fit has no maximum where all outcomes are alike, the prediction separates them, or all predictions are "
-        "certain and right, and no slope where all predictions are equal"
+        "log-odds of predictions of 0 or 1 are infinite, so that there is no slope and no intercept; a fit has no "
+        "maximum where all outcomes are alike or the prediction separates them, and no slope where all predictions "
+        "are equal"
     )
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
@@ -164,10 +167,10 @@ class Cox(Estimator):
     @property
     def quantity(self) -> str:  # type: ignore[override]
         """Which of the numbers the value is."""
-        words = self.statistic.replace("_", " ")
         if self.test_statistic:
-            return f"distance of slope and intercept from 1 and 0 ({words} statistic; grows with the rows)"
-        return f"calibration {words}, on the logit scale"
+            name = "likelihood ratio" if self.statistic == "likelihood_ratio" else "score statistic"
+            return f"{name} of slope 1 and intercept 0 (about chi-square with two degrees of freedom)"
+        return f"calibration {self.statistic.replace('_', ' ')}, on the logit scale"
 
     @property
     def test_statistic(self) -> bool:  # type: ignore[override]
@@ -288,6 +291,7 @@ class _CoxEvaluator(Evaluator):
             *_with_errors(both, design, 0.0, masses, squares),
         ]
         values = np.stack([*columns, np.maximum(gain, 0.0), self.score(outcomes, weights)], axis=-1)
+        values[certain(self.predictions.event, masses), :6] = np.nan
         return np.where((masses.sum(axis=-1) > 0)[:, None], values, np.nan)
 
 

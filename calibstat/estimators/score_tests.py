@@ -80,7 +80,7 @@ class Spiegelhalter(_ScoreTest):
     0.085555
     """
 
-    quantity: ClassVar[str] = "Brier score minus what the predictions promise (signed, in standard deviations)"
+    quantity: ClassVar[str] = "Brier score minus what the predictions promise, in standard errors (signed)"
     two_outcomes: ClassVar[bool] = True
     score: ClassVar[Score] = "brier"
 
@@ -105,7 +105,7 @@ class BrierZ(_ScoreTest):
     0.38062
     """
 
-    quantity: ClassVar[str] = "Brier score minus what the predictions promise (signed, in standard deviations)"
+    quantity: ClassVar[str] = "Brier score minus what the predictions promise, in standard errors (signed)"
     score: ClassVar[Score] = "brier"
 
 
@@ -132,7 +132,7 @@ class LogLossZ(_ScoreTest):
     0.21429
     """
 
-    quantity: ClassVar[str] = "log loss minus what the predictions promise (signed, in standard deviations)"
+    quantity: ClassVar[str] = "log loss minus what the predictions promise, in standard errors (signed)"
     score: ClassVar[Score] = "log"
 
 

@@ -46,7 +46,8 @@ class Clinic:
         yield Measure.of("intercept", "intercept in the large", fit.intercept_in_the_large, large, 0.0)
         yield Measure.of("slope", "calibration slope", fit.slope, slope, 1.0)
         if not np.isfinite(fit.slope):
-            self.notes.append(f"no calibration slope: {why_undefined(panel.cox)}")
+            which = "slope" if np.isfinite(fit.intercept_in_the_large) else "slope and intercept"
+            self.notes.append(f"no calibration {which}: {why_undefined(panel.cox)}")
         area, ends = self._estimated(panel.area)
         yield Measure.of("c_index", "C-index (AUC)", area, ends)
         if not np.isfinite(area):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isnan
+from statistics import NormalDist
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -20,8 +21,8 @@ from calibstat.inference._clinical_measures import Clinic
 from calibstat.inference.arguments import look_through, with_counts
 from calibstat.inference.clinical_groups import ClinicalGroups
 from calibstat.inference.intervals import Measure
-from calibstat.inference.results import Inquiry, Result, ends_text, number, pvalue_cell
-from calibstat.inference.test import calibration_test, events_note, fewest_rows
+from calibstat.inference.results import Inquiry, Result, ends_text, number, pvalue_cell, small_pvalue
+from calibstat.inference.test import calibration_test, events_note, fewest_rows, one_count
 from calibstat.lenses.base import Lens
 
 # With so much information in all predictions together, sum p (1 - p), the law of the belt's statistic is computed, as
@@ -103,15 +104,19 @@ def clinical_summary(
         with part(_DRAWN, 1.0):
             measures += clinic.accuracy()
             belt, pvalue = _belt(panel.belt, seen, n_resamples, generator)
-    notes = clinic.notes
-    if belt is None:
+    notes, average_pvalue = clinic.notes, calibration_test(seen, panel.mean, rng=generator).pvalue
+    if one_count(seen):
+        notes.insert(
+            0, f"all predictions are equal: the exact test of the mean error has p {small_pvalue(average_pvalue)}"
+        )
+    elif belt is None:
         notes.append("the calibration belt has no weights, so that its test is left out")
     return ClinicalSummary(
         predicted=float(np.average(seen.predictions.event, weights=clinic.masses)),
         happened=clinic.happened,
         n_events=int(seen.outcomes.sum()),
         measures={each.name: each for each in measures},
-        average_pvalue=calibration_test(seen, panel.mean, rng=generator).pvalue,
+        average_pvalue=average_pvalue,
         belt=belt,
         belt_pvalue=pvalue,
         curve=panel.curve(seen),
@@ -124,7 +129,7 @@ def clinical_summary(
 
 def _belt(estimator: Estimator, seen: Sample, n_resamples: int, rng: np.random.Generator) -> tuple[Any, float | None]:
     """Return the belt and the p-value of its test, by redrawn labels or, for much information, as computed."""
-    if seen.predictions.weights is not None:
+    if seen.predictions.weights is not None or one_count(seen):
         return None, None
     chances = seen.predictions.event
     many = float((chances * (1 - chances)).sum()) >= _ENOUGH_INFORMATION
@@ -149,7 +154,7 @@ class ClinicalSummary(Result):
     average_pvalue : float
         The p-value of the mean error (`MeanCalibration`), which holds with any number of events.
     belt : Belt or None
-        The calibration belt; None with weights.
+        The calibration belt; None with weights, or where all predictions are equal.
     belt_pvalue : float or None
         The p-value of its test.
     curve : LocalCurve
@@ -198,7 +203,9 @@ class ClinicalSummary(Result):
     def verdict(self) -> str:
         """One sentence: in which direction predictions err, with what was predicted, what happened, and the slope."""
         ratio, slope = self["oe"], self["slope"]
-        inclined = f"slope {slope.short()}" if np.isfinite(slope.value) else "no slope"
+        which = self.question.direction
+        none = "no slope, as some predictions are 0 or 1" if which and which.certain else "no slope"
+        inclined = f"slope {slope.short()}" if np.isfinite(slope.value) else none
         return (
             f"{self.direction}: {_share(self.predicted)} predicted, {_share(self.happened)} happened "
             f"({counted(self.n_events, 'event')} in {counted(self.question.n, 'row')}), "
@@ -209,15 +216,18 @@ class ClinicalSummary(Result):
     def direction(self) -> str:
         """What the intervals of O/E (or else of the intercept in the large) and of the slope say, or else the belt.
 
-        With few events intervals of O/E hold less often, so that the test of the mean error must reject too.
+        With few events intervals of O/E hold less often, so that the test of the mean error must reject too; it
+        decides alone where all predictions are equal. What the slope says must hold without the most extreme rows too.
         """
         average, slope = self["oe"], self["slope"]
         if isnan(average.low):  # without expected events the ratio has no interval
             average = self["intercept"]
         found = []
-        if average.excludes(average.expected) and self.average_pvalue <= 1 - self.confidence_level:
+        rejects = self.average_pvalue <= 1 - self.confidence_level
+        if rejects and (average.excludes(average.expected) or (self.belt is None and isnan(slope.value))):
             found.append("too high" if average.value < average.expected else "too low")
-        if slope.excludes(1.0):
+        which = self.question.direction
+        if slope.excludes(1.0) and which and which.inclined(_reach(self.confidence_level)):
             found.append("too extreme" if slope.value < 1 else "not extreme enough")
         if found:
             return f"Predictions are {' and '.join(found)}"
@@ -267,13 +277,20 @@ class ClinicalSummary(Result):
 
     def _notes(self) -> list[str]:
         groups = [] if self.groups is None else [f"{self.groups.verdict[:-1]}: print .groups"]
-        return [*groups, *self.notes]
+        asked, slope = self.question.direction, self["slope"]
+        few = asked and slope.excludes(1.0) and not asked.inclined(_reach(self.confidence_level))
+        return [
+            *groups,
+            *([f"the slope is not taken for an error: {asked.of_slope}"] if asked and few else []),
+            *self.notes,
+        ]
 
     def _details(self) -> list[tuple[str, str]]:
         lens = self.question.lens
         through = f" seen through {lens!r}" if lens.parts else ""
-        level = percent(self.confidence_level)
+        level, asked = percent(self.confidence_level), self.question.direction
         return [
+            *([("slope", asked.of_slope)] if asked and asked.of_slope else []),
             ("data", f"{self.question.rows}, {counted(self.n_events, 'event')}{through}; {self.question.source}"),
             ("intervals", f"each holds by itself with {level}; {_INTERVALS}"),
         ]
@@ -285,6 +302,11 @@ _INTERVALS = (
     "values that are not rejected, in cells of as many rows each; the largest error is at least the mean one, but "
     "noise moves it by more, so that its interval, which holds by itself, may begin lower"
 )
+
+
+def _reach(confidence_level: float) -> float:
+    """Return how many standard errors an interval reaches."""
+    return NormalDist().inv_cdf((1 + confidence_level) / 2)
 
 
 def _share(value: float) -> str:

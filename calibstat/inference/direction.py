@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from math import isfinite, nan
+from math import isfinite, isnan, nan
 from typing import NamedTuple
 
 import numpy as np
 
-from calibstat._logistic import clipped_logit, fisher_information, fit_logistic, linear_predictor
+from calibstat._logistic import certain, clipped_logit, fisher_information, fit_logistic, linear_predictor, logit
+from calibstat._text import counted, percent
 from calibstat.data.arrays import Floats
+from calibstat.data.rounding import SMALLEST_PROBABILITY
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import happened
 
@@ -16,14 +18,18 @@ from calibstat.estimators.base import happened
 _STEPS = 2048
 _SOME = 2**16  # rows that show where they are crowded
 CLEAR = 2.0  # standard errors
+# Words on the slope must hold without this share of the rows, the most extreme, and without rows so near 0 or 1.
+_MOST_EXTREME, _NEAR = 1e-3, 1e-6
 _SMALLEST_SPREAD = 1e-6  # of log-odds; below, all predictions are equal and there is no slope
 
 
 class Direction(NamedTuple):
     """The mean prediction, the share of events, and Cox's (1958) slope, below one where predictions are too extreme.
 
-    The slope is NaN where predictions are all equal or the outcomes are separated. The errors are the standard
-    deviation of the share of events under calibration, and the standard error of the slope.
+    The slope is NaN where predictions are all equal, the outcomes are separated, or a prediction is 0 or 1 (`certain`),
+    whose log-odds are infinite. The errors are the standard deviation of the share of events under calibration, and the
+    standard error of the slope. `inner` are slope and error without the most extreme rows, and `n_clipped` counts the
+    rows whose log-odds were moved to those of 1e-9 or 1 - 1e-9.
     """
 
     predicted: float
@@ -31,6 +37,9 @@ class Direction(NamedTuple):
     slope: float
     mean_error: float = nan
     slope_error: float = nan
+    inner: tuple[float, float] = (nan, nan)
+    certain: bool = False
+    n_clipped: int = 0
 
     @property
     def ratio(self) -> float:
@@ -40,12 +49,27 @@ class Direction(NamedTuple):
     @property
     def words(self) -> str:
         """What stands out from noise by two standard errors: "too high and too extreme"; "" if nothing does."""
-        high, steep = self.predicted - self.happened, 1 - self.slope
-        if self.slope < -CLEAR * self.slope_error:
-            return "in the wrong order"
+        high, inclined = self.predicted - self.happened, self.inclined()
+        if inclined == WRONG_ORDER:
+            return inclined
         found = ["too high" if high > 0 else "too low"] if abs(high) > CLEAR * self.mean_error else []
-        found += ["too extreme" if steep > 0 else "too timid"] if abs(steep) > CLEAR * self.slope_error else []
-        return " and ".join(found)
+        return " and ".join([*found, *filter(None, [inclined])])
+
+    def inclined(self, reach: float = CLEAR) -> str:
+        """What the slope shows by so many standard errors, of all rows and without the most extreme: "too extreme"."""
+        words = {_inclined(*each, reach) for each in ((self.slope, self.slope_error), self.inner)}
+        return words.pop() if len(words) == 1 else ""
+
+    @property
+    def of_slope(self) -> str:
+        """Say what the slope is without the most extreme rows, and of which it is clipped; "" where neither matters."""
+        found = []
+        if self.inner[0] != self.slope and isfinite(self.inner[0]):
+            found.append(f"without the most extreme {percent(_MOST_EXTREME)} of the rows it is {self.inner[0]:.3g}")
+        if self.n_clipped:
+            near = f"nearer than {SMALLEST_PROBABILITY:g} to 0 or 1"
+            found.append(f"{counted(self.n_clipped, 'row')} with predictions {near} count as predicted that near")
+        return "; ".join(found)
 
     def to_dict(self) -> dict[str, float]:
         """Return plain values by name."""
@@ -59,9 +83,11 @@ class Direction(NamedTuple):
 
     def __str__(self) -> str:
         beside = ", ".join(f"{name} {value:.3g}" for name, value in self.named()[2:])
+        beside += f"{beside and '; '}no slope, as some predictions are 0 or 1" if self.certain else ""
         return f"{self.predicted:.3g} predicted, {self.happened:.3g} happened" + (f" ({beside})" if beside else "")
 
 
+WRONG_ORDER = "in the wrong order"
 NO_DIRECTION = Direction(nan, nan, nan)
 
 
@@ -75,19 +101,45 @@ def direction_of(seen: Sample) -> Direction | None:
     mass = weights / weights.sum()
     squares = mass**2 / predictions.multiplicity
     spread = float(np.sqrt(squares @ (event * (1 - event))))
-    slope, error = _slope(clipped_logit(event), outcomes, mass)
     share = float(np.sqrt(squares.sum()))  # the standard error of a mean of rows with these weights, in their deviation
-    return Direction(float(mass @ event), float(mass @ outcomes), slope, spread, error * share)
+    found = Direction(float(mass @ event), float(mass @ outcomes), nan, spread)
+    if certain(event, mass):
+        return found._replace(certain=True)
+    clipped = (event < SMALLEST_PROBABILITY) | (event > 1 - SMALLEST_PROBABILITY)
+    n_clipped = int(np.sum(predictions.multiplicity * (clipped & (mass > 0))))
+    (slope, error), inner = (
+        (each, each_error * share) for each, each_error in _slopes(clipped_logit(event), outcomes, mass)
+    )
+    return found._replace(slope=slope, slope_error=error, inner=inner, n_clipped=n_clipped)
+
+
+def _inclined(slope: float, error: float, reach: float) -> str:
+    if slope < -reach * error:
+        return WRONG_ORDER
+    steep = 1 - slope
+    return "" if isnan(error) or abs(steep) <= reach * error else "too extreme" if steep > 0 else "too timid"
+
+
+def _slopes(log_odds: Floats, outcomes: Floats, mass: Floats) -> list[tuple[float, float]]:
+    """Return the slope of all rows, and that without the most extreme, each with its error as `_slope` does."""
+    kept = mass > 0
+    low, high = float(log_odds.min(where=kept, initial=np.inf)), float(log_odds.max(where=kept, initial=-np.inf))
+    if high - low < _SMALLEST_SPREAD:
+        return [(nan, nan)] * 2
+    if len(log_odds) > _STEPS:
+        log_odds, outcomes, mass = _pooled(log_odds, outcomes, mass, np.linspace(low, high, _STEPS // 2))
+    size = np.abs(log_odds)
+    order = np.argsort(size)
+    reached = np.searchsorted(np.cumsum(mass[order]), 1 - _MOST_EXTREME)
+    inner = size <= min(size[order[min(reached, len(order) - 1)]], float(logit(np.array(1 - _NEAR))))
+    found = _slope(log_odds, outcomes, mass)
+    return [found, found if inner.all() else _slope(log_odds[inner], outcomes[inner], mass[inner])]
 
 
 def _slope(log_odds: Floats, outcomes: Floats, mass: Floats) -> tuple[float, float]:
     """Return the slope, and its standard error times the root of the number of rows."""
-    kept = mass > 0
-    low, high = float(log_odds.min(where=kept, initial=np.inf)), float(log_odds.max(where=kept, initial=-np.inf))
-    if high - low < _SMALLEST_SPREAD:
+    if not len(log_odds) or np.ptp(log_odds) < _SMALLEST_SPREAD:
         return nan, nan
-    if len(log_odds) > _STEPS:
-        log_odds, outcomes, mass = _pooled(log_odds, outcomes, mass, np.linspace(low, high, _STEPS // 2))
     design = np.column_stack([np.ones(len(log_odds)), log_odds])
     fitted = fit_logistic(design, outcomes[None], mass)
     if not fitted.exists[0]:

@@ -732,6 +732,7 @@ class Inquiry:
         return [
             ("estimator", f"{self.estimator!r}"),
             ("data", f"{self.rows}, {self.n_classes} classes seen through {self.lens!r}; {self.source}"),
+            *([("slope", self.direction.of_slope)] if self.direction and self.direction.of_slope else []),
         ]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from calibstat._text import percent
 from calibstat.data.arrays import RNG, Floats, check_rng, effective_number
 from calibstat.data.parameters import LEVEL, check_kind, check_share
+from calibstat.data.rounding import SAME
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import clusters, stream_of
 from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights, why_undefined
@@ -49,9 +50,11 @@ def calibration_test(
 
     Without an estimator the p-value is that of `omnibus_test`, several statistics on the same redrawn labels, which see
     more kinds of errors than any of them; the statistic is the average calibration error, the size of what is wrong.
-    With more than two classes, and no `lens`, so are tested the top label, all classes together and each class by
-    itself (of at most 30), as by ``calibstat test``: all of them are in ``by_lens``, the p-value is the smallest one
-    adjusted by Holm's method, and the statistic is the largest error beyond noise of those that are rejected.
+    Where two outcomes are seen whose predictions are all equal, only the number of events can err, so that the p-value
+    is the exact one of a binomial count. With more than two classes, and no `lens`, so are tested the top label, all
+    classes together and each class by itself (of at most 30), as by ``calibstat test``: all of them are in ``by_lens``,
+    the p-value is the smallest one adjusted by Holm's method, and the statistic is the largest error beyond noise of
+    those that are rejected.
 
     Parameters
     ----------
@@ -211,12 +214,22 @@ def recommended_test(
     asked: dict[str, Any] = {"lens": lens, "level": level, "rng": rng}
     sized = asked | {"decision": decision}
     drawn: dict[str, Any] = {"null": null, "n_resamples": n_resamples}
+    if null is None and n_resamples is None and one_count(seen):
+        return calibration_test(sample, size, **sized)
     redraws = check_null(**drawn)
     redrawn = isinstance(redraws, Consistency) and not redraws.resample_predictions
     if len(seen) > ROWS_FOR_PANEL or not redrawn or (n_resamples is None and _in_vain(redraws, null, level, seen)):
         return calibration_test(sample, size, **sized, **drawn)
     panel = omnibus_test(sample, **asked, **drawn)
     return judged_by(panel, calibration_test(sample, size, **sized))
+
+
+def one_count(seen: Sample) -> bool:
+    """Whether the number of events, with its binomial law, is all that rows show: equal predictions of two outcomes."""
+    predictions = seen.predictions
+    if predictions.n_classes != 2 or predictions.weights is not None or predictions.given != (...,):
+        return False
+    return len(seen) > 0 and bool(np.ptp(predictions.event) <= SAME)
 
 
 def judged_by(panel: OmnibusTest, size: CalibrationTest) -> CalibrationTest:
@@ -354,7 +367,7 @@ def undefined_note(core: Estimator, shown: Any, *draws: Floats) -> tuple[str, ..
     if not (undefined or count):
         return ()
     why = why_undefined(core)
-    of_value = (f"NaN in the value: {why}",) if undefined else ()
+    of_value = (f"not every number of the value is defined: {why}",) if undefined else ()
     if not count:
         return of_value
     counts_as = "so that the mean leaves them out, and a p-value counts them as extreme"

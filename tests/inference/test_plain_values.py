@@ -96,7 +96,7 @@ def test_the_parts_of_a_score_have_intervals_that_hold_them(small):
 def test_numbers_that_are_not_defined_are_said_so():
     apart = cs.Sample([0, 0, 0, 1], [0.0, 0.0, 0.2, 0.0])
     text = everything(cs.estimate(apart, cs.Cox(), n_resamples=9, rng=0))
-    assert "Distance of slope and intercept from 1 and 0: inf (no interval)" in text
+    assert "Score statistic of slope 1 and intercept 0: inf (no interval)" in text
     assert re.search(r"\ncalibration slope +not defined", text)
 
 
