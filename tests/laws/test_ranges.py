@@ -88,6 +88,7 @@ def test_values_lie_in_the_declared_range_and_reach_its_end(entry):
     fits = (
         isinstance(entry.thing.core, (cs.ICI, cs.LOESS)) or "Jackknifed" in entry.name
     )  # a correction, or a parabola, goes beyond
+    fits |= isinstance(entry.thing.core, cs.Cox) and not entry.thing.core.is_error  # certain predictions have none
     assert fits or most <= high * (1 + 1e-9)
     assert entry.signed or least >= low - 1e-12
     inside = {type(each) for each in (entry.thing.core, *entry.thing.core.members)}
