@@ -38,7 +38,7 @@ def clipped_logit(p: Floats) -> Floats:
 
 def certain(event: Floats, masses: Floats) -> Bools:
     """Whether a row that counts is predicted with 0 or 1, so that log-odds have no slope and no intercept: (...,)."""
-    return (((event <= 0) | (event >= 1)) & (masses > 0)).any(axis=-1)
+    return np.asarray((((event <= 0) | (event >= 1)) & (masses > 0)).any(axis=-1))
 
 
 @final

@@ -73,7 +73,7 @@ class Direction(NamedTuple):
 
     def to_dict(self) -> dict[str, float]:
         """Return plain values by name."""
-        return {**dict(zip(self._fields[:3], self, strict=False)), "observed_to_expected": self.ratio}
+        return {**dict(zip(self._fields[:3], self[:3], strict=True)), "observed_to_expected": self.ratio}
 
     def named(self) -> list[tuple[str, float]]:
         """Return the numbers that are defined, with their names in words."""
@@ -130,7 +130,7 @@ def _slopes(log_odds: Floats, outcomes: Floats, mass: Floats) -> list[tuple[floa
         log_odds, outcomes, mass = _pooled(log_odds, outcomes, mass, np.linspace(low, high, _STEPS // 2))
     size = np.abs(log_odds)
     order = np.argsort(size)
-    reached = np.searchsorted(np.cumsum(mass[order]), 1 - _MOST_EXTREME)
+    reached = int(np.searchsorted(np.cumsum(mass[order]), 1 - _MOST_EXTREME))
     inner = size <= min(size[order[min(reached, len(order) - 1)]], float(logit(np.array(1 - _NEAR))))
     found = _slope(log_odds, outcomes, mass)
     return [found, found if inner.all() else _slope(log_odds[inner], outcomes[inner], mass[inner])]
