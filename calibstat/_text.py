@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -42,6 +43,17 @@ def some_of(names: Sequence[str], most: int = 4) -> str:
     if len(names) > most:
         names = [*names[: most - 1], f"{len(names) - most + 1} more"]
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def short(value: float, unless: float = math.nan) -> str:
+    """Write three digits, or more where they would read as another number; rounding errors do not decide the last one.
+
+    >>> short(1.075), short(1.0749999999999997), short(1.0042, unless=1.0)
+    ('1.07', '1.07', '1.004')
+    """
+    exact = float(f"{value:.12g}")
+    written = (f"{exact:.{digits}g}" for digits in range(3, 13))
+    return next((each for each in written if float(each) != unless or exact == unless), f"{exact:g}")
 
 
 def percent(level: float) -> str:

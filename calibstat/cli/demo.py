@@ -128,7 +128,7 @@ def _what_changed(before: TestsByLens, after: TestsByLens) -> str:
 
 def _show(title: str, found: TestsByLens) -> None:
     _say(title)
-    say(replace(found.screen(), notes=(), details=()).text())
+    say(replace(found.screen(), notes=(), details=()).text(verbose=True))
     say()
 
 

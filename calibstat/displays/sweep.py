@@ -146,8 +146,6 @@ class SweepDisplay(PlotDisplay):
         names = _names(values, others, known)
         if not names:
             why = "more repeats, or models of the other kind, give some"
-            if "truth" in chosen and measure in _OF_TRUTH and not np.isfinite(chosen["truth"].values).any():
-                why = "no true value is known; Sweep(..., truth='large sample') finds some, and 'mean' needs none"
             raise ValueError(f"{measure} has no value anywhere: {why}.")
         if len(names) > len(MODELS):
             raise ValueError(
@@ -155,7 +153,7 @@ class SweepDisplay(PlotDisplay):
                 f"where, for example where={{{others[0]!r}: {values[others[0]].values.tolist()[0]!r}}}."
             )
         beside = {}
-        if measure in ("mean", "bias"):
+        if measure in ("mean", "bias") and "truth" in chosen:
             truth, limit = (_table(chosen, key, values, along, others)[known] for key in ("truth", "limit"))
             beside = {"truth": truth, "limit": limit} if measure == "mean" else {"limit": limit - truth}
         of_pvalues = "n_intervals" if measure == "coverage" else "n_pvalues"
@@ -343,6 +341,9 @@ def _check_summary(summary: Any, measure: str) -> None:
         )
     if measure not in summary:
         there = ", ".join(each for each in _WORDS if each in summary)
+        if measure in _OF_TRUTH and "unknown" in summary.attrs:
+            why = "no true value is known; Sweep(..., truth='large sample') finds some, and 'mean' needs none"
+            raise ValueError(f"{measure} has no value anywhere: {why}.")
         raise ValueError(f"the summary holds no {measure}: the sweep had nothing that gives it; it has {there}.")
 
 

@@ -67,7 +67,7 @@ class Belt(CurveRecord):
     words: ClassVar[Mapping[str, str]] = {
         "statistic": "likelihood ratio",
         "degree": "degree of the curve",
-        "asymptotic_pvalue": "p-value for many rows",
+        "asymptotic_pvalue": "p-value, about (many rows only)",
     }
 
     def __float__(self) -> float:

@@ -18,7 +18,8 @@ from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.panels import ClinicalPanel
 from calibstat.inference._clinical_measures import Clinic
-from calibstat.inference.arguments import look_through, with_counts
+from calibstat.inference.arguments import check_sample, look_through, with_counts
+from calibstat.inference.by_lens import one_lens
 from calibstat.inference.clinical_groups import ClinicalGroups
 from calibstat.inference.intervals import Measure
 from calibstat.inference.results import Inquiry, Result, ends_text, number, pvalue_cell, small_pvalue
@@ -58,7 +59,8 @@ def clinical_summary(
     sample : Sample
         Of two classes, the second of which is the event; or a `lens` leaves two.
     lens : Lens, optional
-        Looked through before, for example ``ClassWise(2)``.
+        Looked through before, for example ``ClassWise(2)``; by default ``TopLabel()`` for more than two classes, where
+        the event is that the predicted class is right.
     by : str or sequence of str
         Names of variables of the sample: O/E, slope and C-index are given for each of their groups too. Numbers of more
         than ten values are cut into four groups of as many rows.
@@ -91,6 +93,8 @@ def clinical_summary(
     0.731
     """
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
+    check_sample(sample)
+    lens = one_lens(sample, lens)
     question, seen = look_through(sample, ClinicalPanel.of(confidence_level).cox, lens)
     panel = ClinicalPanel.of(confidence_level, len(seen))
     generator = as_generator(rng)
@@ -259,7 +263,7 @@ class ClinicalSummary(Result):
         ]
 
     def _table(self) -> list[list[str]]:
-        rows = [["measure", "value", f"{percent(self.confidence_level)} interval", "if calibrated"]]
+        rows = [[f"of {self.question.what}", "value", f"{percent(self.confidence_level)} interval", "if calibrated"]]
         rows += [
             [
                 each.words,

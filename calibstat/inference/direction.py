@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibstat._logistic import certain, clipped_logit, fisher_information, fit_logistic, linear_predictor, logit
-from calibstat._text import counted, percent
+from calibstat._text import counted, percent, short
 from calibstat.data.arrays import Floats
 from calibstat.data.rounding import SMALLEST_PROBABILITY
 from calibstat.data.sample import Sample
@@ -82,9 +82,11 @@ class Direction(NamedTuple):
         return [(name, each) for name, each in zip(names, numbers, strict=True) if isfinite(each)]
 
     def __str__(self) -> str:
-        beside = ", ".join(f"{name} {value:.3g}" for name, value in self.named()[2:])
+        beside = ", ".join(f"{name} {short(value)}" for name, value in self.named()[2:])
         beside += f"{beside and '; '}no slope, as some predictions are 0 or 1" if self.certain else ""
-        return f"{self.predicted:.3g} predicted, {self.happened:.3g} happened" + (f" ({beside})" if beside else "")
+        return f"{short(self.predicted)} predicted, {short(self.happened)} happened" + (
+            f" ({beside})" if beside else ""
+        )
 
 
 WRONG_ORDER = "in the wrong order"

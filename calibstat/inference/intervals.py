@@ -11,7 +11,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._lazy import special
-from calibstat._text import counted
+from calibstat._text import counted, short
 from calibstat.data.arrays import Floats
 from calibstat.data.rounding import rounded_up
 from calibstat.nulls.base import monte_carlo_pvalue, tie_slack
@@ -57,9 +57,10 @@ class Measure(NamedTuple):
         return self.low > value or self.high < value
 
     def short(self, level: str = "") -> str:
-        """Write the value with its interval in three digits."""
-        ends = f" ({level}{self.low:.3g} to {self.high:.3g})" if all(map(math.isfinite, self.interval)) else ""
-        return f"{self.value:.3g}{ends}"
+        """Write the value with its interval in three digits, or more of an end that is not quite what is expected."""
+        low, high = (short(end, self.expected) for end in self.interval)
+        ends = f" ({level}{low} to {high})" if all(map(math.isfinite, self.interval)) else ""
+        return f"{short(self.value)}{ends}"
 
 
 # The share of the error probability that is spent on where chances may lie, for bounds that hold at every n.

@@ -16,7 +16,7 @@ import numpy as np
 from calibstat._dataclass import dataclass
 from calibstat._lazy import LazyModule
 from calibstat._screen import Screen, filled
-from calibstat._text import percent
+from calibstat._text import percent, short
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import LEVEL
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, TIE_SHARE
@@ -414,7 +414,7 @@ class CalibrationTest(Result):
         which = asked.direction.named() if asked.direction else []
         return [
             ["calibration of", *asked.columns, "p", "", "", "", "rows", *(name for name, _ in which)],
-            [asked.what, *numbers, "", "", "", str(asked.n), *(f"{each:.3g}" for _, each in which)],
+            [asked.what, *numbers, "", "", "", str(asked.n), *(short(each) for _, each in which)],
         ]
 
     @property

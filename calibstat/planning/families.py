@@ -21,7 +21,9 @@ from calibstat.generators.beta import BetaPredictions
 from calibstat.generators.finite import Empirical
 from calibstat.generators.recalibrations import LogitShift, Recalibration, Slope
 from calibstat.generators.simplex_maps import SimplexMap, TemperatureShift
+from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import CANONICAL
+from calibstat.lenses.words import in_words
 
 Direction = Literal["overconfident", "underconfident", "too low", "too high"]
 _SLOPES: dict[str, Callable[[float], Recalibration]] = {
@@ -126,8 +128,10 @@ class ErrorFamily(HasParameters):
         return f"ErrorFamily({law}, {self.direction!r}, {self.measure!r})"
 
 
-def assumed(model: SyntheticModel) -> str:
+def assumed(model: SyntheticModel, lens: Lens = CANONICAL) -> str:
     """Say of which predictions a plan is, and in which direction they are wrong, as far as the model tells.
+
+    How much is predicted and happens is what the lens shows.
 
     >>> assumed(ErrorFamily(direction="too low")(0.05))
     'uniform predictions are too low (50 % predicted, 55 % happens)'
@@ -138,7 +142,7 @@ def assumed(model: SyntheticModel) -> str:
         law = f"predictions as in the {counted(len(model.table), 'given row')}"
     else:
         law = "uniform predictions" if model.a == model.b == 1 else f"Beta({model.a:g}, {model.b:g}) predictions"
-    return f"{law} are {_direction(model.recalibration)}{_means(model)}"
+    return f"{law} are {_direction(model.recalibration)}{_means(model, lens)}"
 
 
 def _direction(recalibration: Any) -> str:
@@ -153,11 +157,13 @@ def _direction(recalibration: Any) -> str:
             return "wrong as in the given world"
 
 
-def _means(model: SyntheticModel) -> str:
-    """Say how much is predicted and how much happens, where the two differ."""
-    rows = model.population(CANONICAL)
-    if rows.predictions.n_classes != 2:
+def _means(model: SyntheticModel, lens: Lens) -> str:
+    """Say how much is predicted and how much happens, where the two differ, and of what, where a lens changes that."""
+    rows = model.population(lens)
+    view = lens.look(rows.predictions)
+    if view.predictions.n_classes != 2:
         return ""
-    chances = rows.predictions.event, rows.chances[:, 1]
-    said = [percent(float(f"{np.average(each, weights=rows.predictions.weights):.3g}")) for each in chances]
-    return "" if said[0] == said[1] else f" ({said[0]} predicted, {said[1]} happens)"
+    chances = view.predictions.event, view.chances(rows.chances)[:, 1]
+    said = [percent(float(f"{np.average(each, weights=view.predictions.weights):.3g}")) for each in chances]
+    of = f"of {in_words(lens, rows.predictions.classes)}: " if lens.parts else ""
+    return "" if said[0] == said[1] else f" ({of}{said[0]} predicted, {said[1]} happens)"

@@ -375,7 +375,7 @@ class RequiredN(Plan):
         low, high = self.interval
         return (
             f"About {counted(self.n, 'label')} (95 %: {low} to {high}) are needed to see {self.size} with a chance of "
-            f"{percent(self.power)}, in a test at {percent(self.test.level)}, if {assumed(self.model)}."
+            f"{percent(self.power)}, in a test at {percent(self.test.level)}, if {assumed(self.model, self.test.lens)}."
         )
 
     def _values(self) -> dict[str, Any]:
@@ -424,7 +424,7 @@ class MinimumDetectable(Plan):
         return (
             f"With {counted(self.n, 'label')} {what} of {self.effect:.3g} (95 %: {low:.3g} to {high:.3g}{more}) is "
             f"seen with a chance of {percent(self.power)}, in a test at {percent(self.test.level)}, if "
-            f"{assumed(self.model)}."
+            f"{assumed(self.model, self.test.lens)}."
         )
 
     def _values(self) -> dict[str, Any]:

@@ -23,6 +23,16 @@ _LONG_NAMES_OF_MEASURES = {
     "size": "share of rejections where the null is true",
     "power": "share of rejections where the null is false",
 }
+# What is left out where no true value is known, and why.
+_OF_TRUTH = (
+    "truth",
+    "truth_error",
+    "limit",
+    *(f"{name}{se}" for name in ("bias", "mse", "coverage") for se in ("", "_se")),
+)
+_UNKNOWN = (
+    "no true value is known, so that there is no bias, no mean squared error and no coverage: give truth= to Sweep"
+)
 
 
 def summarise(ds: xr.Dataset, level: float = LEVEL) -> xr.Dataset:
@@ -44,7 +54,8 @@ def summarise(ds: xr.Dataset, level: float = LEVEL) -> xr.Dataset:
         ``mean``, ``bias``, ``variance``, ``mse`` and, where there are intervals, ``coverage``; ``rejection`` of each
         test, and the same as ``size`` where its null is true and as ``power`` where it is false. Each has its Monte
         Carlo standard error, ``..._se``. ``n_estimates``, ``n_pvalues`` and ``n_intervals`` are the numbers of repeats
-        averaged. Where true values are from large samples, the standard error of the bias holds theirs. The attributes
+        averaged. Where no true value is known, the measures that need one are left out, and the attribute ``unknown``
+        says so. Where true values are from large samples, the standard error of the bias holds theirs. The attributes
         count blocks that failed or are waiting, and show the first errors.
 
     Raises
@@ -126,7 +137,12 @@ def _described(ds: xr.Dataset, found: dict[str, Any], level: float) -> xr.Datase
             summary[name].attrs = {"long_name": text}
         if f"{name}_se" in found:
             summary[f"{name}_se"].attrs = {"long_name": f"Monte Carlo standard error: {text}"}
-    summary.attrs = {**ds.attrs, "level": level, **_failures(ds)}
+    if "truth" in summary and not summary["truth"].notnull().any():
+        summary = summary.drop_vars(
+            [name for name in _OF_TRUTH if name in summary and not summary[name].notnull().any()]
+        )
+        summary.attrs = {"unknown": _UNKNOWN}
+    summary.attrs |= {**ds.attrs, "level": level, **_failures(ds)}
     return summary
 
 

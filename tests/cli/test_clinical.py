@@ -9,7 +9,7 @@ import pytest
 from published.test_rms_val_prob import sixty_rows
 
 TABLE = """\
-measure                      value      95 % interval  if calibrated
+of P(1)                      value      95 % interval  if calibrated
 observed / expected (O/E)      0.8     0.624 to 1.026              1
 intercept in the large     -0.6073  -1.239 to 0.02396              0
 calibration slope            1.168    0.5443 to 1.791              1
@@ -73,7 +73,7 @@ def test_groups_are_in_the_answer_and_have_a_table_below(run, tmp_path):
     out = run(*asked)[1]
     answer, table, groups, notes, footer = out.split("\n\n")
     assert "In 2 groups, not adjusted for their number, O/E goes from 0.721 (sex m)" in " ".join(answer.split())
-    assert table.startswith("measure ")
+    assert table.startswith("of P(1) ")
     assert "\nsex f    30      13  0.88  0.64 to 1.21" in groups
     assert [line.split()[1] for line in notes.splitlines() if line.startswith("note")] == ["each", "few"]
     assert footer == "1 more note and how this was computed: --verbose\n"

@@ -21,7 +21,7 @@ def found(sixty):
 
 
 TABLE = """\
-measure                      value      95 % interval  if calibrated
+of P(1)                      value      95 % interval  if calibrated
 observed / expected (O/E)      0.8     0.624 to 1.026              1
 intercept in the large     -0.6073  -1.239 to 0.02396              0
 calibration slope            1.168    0.5443 to 1.791              1
@@ -209,12 +209,14 @@ def test_weights_leave_the_belt_out(sixty):
     assert weighted.predicted == pytest.approx(np.average(sixty.y_prob[:, 1], weights=weights))
 
 
-def test_three_classes_need_a_lens():
+def test_three_classes_are_seen_through_a_lens():
     rng = np.random.default_rng(0)
     p = rng.dirichlet([1, 1, 1], 90)
     sample = cs.Sample(rng.integers(0, 3, 90), p)
+    right = p.argmax(axis=1) == sample.outcomes
+    assert cs.clinical_summary(sample, n_resamples=19, rng=0).happened == pytest.approx(right.mean())
     with pytest.raises(ValueError, match="needs 2 classes, got 3: look through a lens first"):
-        cs.clinical_summary(sample)
+        cs.clinical_summary(sample, lens=cs.Canonical())
     found = cs.clinical_summary(sample, lens=cs.ClassWise(2), n_resamples=19, rng=0)
     assert found.predicted == pytest.approx(p[:, 2].mean())
     assert "seen through ClassWise(" in found.to_text(verbose=True)

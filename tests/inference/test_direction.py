@@ -77,3 +77,29 @@ def test_equal_predictions_that_are_rejected_are_rejected_by_both():
     sample = cs.Sample([1] * 100 + [0] * 900, np.full(1000, 0.15))
     assert cs.calibration_test(sample, rng=0).pvalue < 0.001
     assert cs.clinical_summary(sample, n_resamples=19, rng=0).verdict.startswith("Predictions are too high: 15 %")
+
+
+def test_an_end_that_is_not_quite_one_is_not_rounded_to_it():
+    sample = cs.Sample([1] * 413 + [0] * 2587, np.full(3000, 0.15))
+    assert "O/E 0.918 (95 %: 0.839 to 1.004)" in cs.clinical_summary(sample, n_resamples=19, rng=0).verdict
+
+
+def test_the_same_ratio_is_written_with_the_same_digits_everywhere():
+    sample = cs.Sample([1] * 43 + [0] * 157, np.full(200, 0.2))
+    assert "O/E 1.07 (" in cs.clinical_summary(sample, n_resamples=19, rng=0).verdict
+    assert "O/E 1.07)" in cs.calibration_test(sample, rng=0).verdict
+
+
+def test_a_clinical_summary_of_many_classes_is_of_the_predicted_one():
+    sample = cs.generators.DirichletPredictions([1, 1, 1]).sample(200, rng=0)
+    found = cs.clinical_summary(sample, n_resamples=19, rng=0)
+    assert found.to_text().splitlines()[3].startswith("of P(predicted class)")
+    seen = cs.clinical_summary(sample, lens=cs.TopLabel(), n_resamples=19, rng=0)
+    assert found.verdict == seen.verdict
+
+
+def test_statistics_are_named_as_what_they_are():
+    sample = cs.Sample(*calibrated(60))
+    assert "in standard errors: " in cs.estimate(sample, cs.Spiegelhalter(), n_resamples=19, rng=0).verdict
+    belt = cs.estimate(sample, cs.CalibrationBelt(), n_resamples=19, rng=0)
+    assert "p-value, about (many rows only)" in belt.to_text()

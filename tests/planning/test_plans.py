@@ -182,6 +182,10 @@ def test_a_plan_says_of_which_predictions_it_is():
     assert assumed(ErrorFamily(rare)(0.002)) == (
         "predictions as in the 50 given rows are over-confident (0.4 % predicted, 0.6 % happens)"
     )
+    confident = ErrorFamily(measure=cs.TopLabel() | cs.ECE())(0.03)
+    assert assumed(confident, cs.TopLabel()) == (
+        "uniform predictions are over-confident (of P(predicted class): 75 % predicted, 72 % happens)"
+    )
     assert assumed(ErrorFamily(direction="underconfident")(0.02)) == "uniform predictions are under-confident"
     assert assumed(ErrorFamily(direction="too high")(0.05)).startswith("uniform predictions are too high (50 % pred")
     three = ErrorFamily(np.random.default_rng(0).dirichlet([1, 1, 1], 20), measure=cs.TopLabel() | cs.ECE())

@@ -387,6 +387,17 @@ def brier(y_true, y_prob):
     return np.mean((y_prob - y_true) ** 2)
 
 
+def test_what_needs_an_unknown_truth_is_left_out_of_a_summary():
+    found = Sweep(CALIBRATED, n=[50], estimators={"Brier": lambda b: brier}, n_repeats=4, rng=0).run(progress=False)
+    summary = cs.summarise(found)
+    assert {"mean", "mean_se", "variance"} <= {*summary}
+    assert not {"truth", "limit", "bias", "bias_se", "mse", "mse_se", "coverage"} & {*summary}
+    assert summary.attrs["unknown"].startswith("no true value is known")
+    with pytest.raises(ValueError, match="bias has no value anywhere: no true value is known"):
+        cs.SweepDisplay.compute(summary, "bias")
+    assert cs.SweepDisplay.compute(summary, "mean").truth is None
+
+
 def test_the_truth_of_a_function_may_be_given(tmp_path):
     """For all models or each; bias is measured against it, and a store keeps it."""
     arguments = {"n": [50], "n_bins": [3, 5], "n_repeats": 4, "rng": 0}
