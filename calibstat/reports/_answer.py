@@ -19,7 +19,6 @@ from calibstat.reports._findings import Findings, View
 
 # An error is slight below this share of the mean chance of the rarer outcome, and large above the other one.
 SLIGHT, LARGE = 0.1, 0.5
-_STRONG = 0.01  # a p-value up to which evidence is not called "some"
 _TOO_HIGH, _TOO_LOW = ("claims {}too much", "claims {}too little")
 _TOO_SURE, _UNSURE = ("is {}too sure", "is {}not sure enough")
 _END = 0.1  # the share of the rows at either end of the predictions
@@ -134,7 +133,7 @@ def headline(found: Findings) -> str:
 
 def _some_evidence(view: View, model: str) -> str:
     """Name the model, and how strong the evidence is where it is not strong."""
-    if view.adjusted <= _STRONG:
+    if view.strong:
         return model
     return f"There is some evidence that {model[:1].lower()}{model[1:]}"
 
@@ -168,7 +167,7 @@ def sentences(found: Findings) -> list[str]:
     value, mean = float(main.size.headline or 0.0), float(main.size.headline_null_mean or 0.0)
     if main.rejected and value > mean:
         small = " small but" if how_much(main) == "slightly " else ""
-        real = f"The error is{small} real:" if main.adjusted <= _STRONG else "The error is"
+        real = f"The error is{small} real:" if main.strong else "The error is"
         told = [f"{real} {size} on average, where noise alone would show {noise} {evidence}."]
     elif main.rejected:
         told = [

@@ -46,6 +46,7 @@ MOST_ROWS = 50_000
 _MOST_AT_999 = 40  # so many p-values of 999 redraws can still be rejected when they are adjusted together
 _MOST_CELLS, _ROWS_OF_A_CELL = 15, 10
 _ROWS_OF_A_GROUP, _MOST_LEFT_OUT = 50, 5
+_STRONG = 0.01  # a p-value up to which evidence is not called "some"
 _EXTREME = 0.001  # the share of rows with the most extreme predictions, without which a slope must stand out too
 _RUNS = 400  # of the search for the smallest error that is seen
 _DRAWS_BEYOND = 5  # of noise, so many are expected beyond the end of an interval
@@ -101,6 +102,11 @@ class View:
     def rejected(self) -> bool:
         """Whether there is evidence of an error at the level, over all views."""
         return self.adjusted <= self.test.level
+
+    @property
+    def strong(self) -> bool:
+        """Whether the evidence is more than "some": by its p-value, or where redraws only bound that, by its tail."""
+        return (self.adjusted if self.tail is None else self.tail) <= _STRONG
 
     @property
     def at_smallest(self) -> bool:
