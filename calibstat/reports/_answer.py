@@ -100,6 +100,8 @@ def how_much(view: View) -> str:
 def _does(view: View) -> str:
     """Say how a model errs, by the stronger evidence: of the mean, or of the slope."""
     direction = cast(Direction, view.direction)
+    if direction.certain:  # there is no slope beside which the mean could be the stronger evidence
+        return "is off"
     if view.evidence == "mean":
         high = direction.predicted > direction.happened
         does = (_TOO_SURE if high else _UNSURE) if is_top(view) else (_TOO_HIGH if high else _TOO_LOW)
