@@ -445,17 +445,24 @@ class Predictions:
         """Whether rows, or those that each stands for, have equal weights."""
         return self.weights is None or (self.counts is not None and np.array_equal(self.weights, self.counts))
 
+    @property
+    def importance(self) -> Floats | None:
+        """The weights, unless rows, or those that each stands for, have equal ones."""
+        return None if self.unweighted else self.weights
+
     @cached_property
     def effective_rows(self) -> float:
         """How many equally weighted rows would be as good (Kish 1965); the number of rows without weights."""
-        return float(self.n_rows) if self.weights is None or self.unweighted else effective_rows(self.weights)
+        weights = self.importance
+        return float(self.n_rows) if weights is None else effective_rows(weights)
 
     @cached_property
     def largest_share(self) -> float:
         """The largest share of one row in the total weight; 0 without weight."""
-        if self.weights is None or self.unweighted:
+        weights = self.importance
+        if weights is None:
             return 1 / max(1, self.n_rows)
-        return float(self.weights.max(initial=0) / (self.weights.sum() or 1))
+        return float(weights.max(initial=0) / (weights.sum() or 1))
 
     @property
     def n_classes(self) -> int:

@@ -224,18 +224,13 @@ class _CoxEvaluator(Evaluator):
         return in_batches(self._batch, outcomes, weights, 8)
 
     def present(self, value: Floats) -> Any:
-        z = _reach(self.estimator.confidence_level, self._weights)
+        z = _reach(self.estimator.confidence_level, self.predictions.importance)
         large, intercept, slope = (
             (float(m), (float(m - z * se), float(m + z * se))) for m, se in value[:6].reshape(3, 2)
         )
         errors = [float(error) for error in value[1:6:2]]
         score, statistic = float(value[7]), self.estimator.statistic
         return CoxFit(*large, *intercept, *slope, float(value[6]), score, statistic, *errors)
-
-    @property
-    def _weights(self) -> Floats | None:
-        """Importance weights; the number of rows that one stands for is none."""
-        return None if self.predictions.unweighted else self.predictions.weights
 
     @property
     def capabilities(self) -> Capabilities:
@@ -418,8 +413,8 @@ class _RatioEvaluator(Evaluator):
             return Ratio(found, (0.0, np.inf) if found == 0 else (0.0, found) if error == 0 else (np.nan, np.nan))
         if self.predictions.weights is not None:  # outcomes vary about their weighted mean by too little
             error /= np.sqrt(max(1 - 1 / self.predictions.effective_rows, ROUNDING))
-        weights = None if self.predictions.unweighted else self.predictions.weights
-        reach = float(np.exp(min(_reach(self.estimator.confidence_level, weights) * error, 700.0)))
+        z = _reach(self.estimator.confidence_level, self.predictions.importance)
+        reach = float(np.exp(min(z * error, 700.0)))
         return Ratio(found, (found / reach, found * reach))
 
     @property
