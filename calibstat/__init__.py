@@ -58,7 +58,7 @@ _MODULES = {
     "estimators.large_sample": ["anderson_darling_sf", "cramer_von_mises_sf", "kolmogorov_smirnov_sf", "kuiper_sf"],
     "estimators.belt": ["Belt", "CalibrationBelt"],
     "estimators.loess": ["CalibrationIndices", "CellMeans", "ICI", "LocalCurve", "LOESS", "VCE"],
-    "estimators.cox": ["Cox", "CoxFit", "ObservedToExpected", "Ratio"],
+    "estimators.cox": ["Cox", "CoxFit", "ObservedToExpected"],
     "estimators.histogram": ["BrierDecomposition", "BrierParts", "FerroFricker", "HistogramRegression"],
     "estimators.decision_loss": ["CalibrationDecisionLoss", "DecisionLoss"],
     "estimators.deviation": ["PDE", "ECESweep"],

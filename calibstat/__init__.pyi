@@ -71,7 +71,6 @@ from calibstat.estimators.combined import Within as Within
 from calibstat.estimators.cox import Cox as Cox
 from calibstat.estimators.cox import CoxFit as CoxFit
 from calibstat.estimators.cox import ObservedToExpected as ObservedToExpected
-from calibstat.estimators.cox import Ratio as Ratio
 from calibstat.estimators.decision_loss import CalibrationDecisionLoss as CalibrationDecisionLoss
 from calibstat.estimators.decision_loss import DecisionLoss as DecisionLoss
 from calibstat.estimators.deviation import PDE as PDE

@@ -68,7 +68,6 @@ WITHOUT_EXAMPLE = {
     "KernelErrors",
     "LocalCurve",
     "NamedValues",
-    "Ratio",
     "RecalibrationCurve",
     "ValidityCurve",
     "Predictions",

@@ -252,7 +252,7 @@ class ClinicalPanel:
 
         return cls(
             MeanCalibration(),
-            ObservedToExpected(confidence_level),
+            ObservedToExpected(),
             Cox(confidence_level),
             ICI(),
             AUC(),

@@ -149,8 +149,6 @@ def estimate(
         samples, known_mean = None if redraws is None else redraws.samples, nan if middle is None else middle
         settings = (confidence_level, multiplier, generator)
         parts = parts_of(core, seen, evaluator, samples, *settings, found, known_mean)
-    if hasattr(shown, "confidence_interval"):  # a record that has one of its own gets this one, or none
-        shown = replace(shown, confidence_interval=(np.nan, np.nan) if found is None else tuple(found))
     numbers = [each.value for each in parts.measures] or shown
     return Estimate(
         estimate=shown,

@@ -249,7 +249,7 @@ def tiles(found: Findings) -> list[dict[str, str]]:
     shown_tiles = []
     if main.ratio is not None:
         name = "Right / claimed" if is_top(main) else "Happened / predicted"
-        shown_tiles.append(_tile(name, main.ratio.ratio, main.ratio.confidence_interval))
+        shown_tiles.append(_tile(name, main.ratio.value, main.ratio.interval))
     if main.cox is not None and isfinite(main.cox.slope):
         tile = _tile("Slope", main.cox.slope, main.cox.slope_interval)
         if main.slope_rests_on_extremes:

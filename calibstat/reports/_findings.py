@@ -22,14 +22,16 @@ from calibstat.data.arrays import as_generator
 from calibstat.data.parameters import LEVEL
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
-from calibstat.estimators.cox import Cox, CoxFit, ObservedToExpected, Ratio
+from calibstat.estimators.cox import Cox, CoxFit, ObservedToExpected
 from calibstat.estimators.panels import default_size
 from calibstat.estimators.squared import ECE, DebiasedL2
 from calibstat.estimators.walks import IntervalDeviation, Kuiper, WorstInterval
+from calibstat.inference._parts import NO_ENDS
 from calibstat.inference.compare_models import ModelComparison, compare_models
 from calibstat.inference.direction import CLEAR, Direction, direction_of
 from calibstat.inference.equivalence import EquivalenceTest, equivalence_test
 from calibstat.inference.estimate import estimate
+from calibstat.inference.intervals import Measure
 from calibstat.inference.multiplicity import holm
 from calibstat.inference.results import CalibrationTest, Estimate
 from calibstat.inference.tails import at_smallest, far_below, tail_of
@@ -85,7 +87,7 @@ class View:
     size: Estimate
     direction: Direction | None
     mean: Estimate | None
-    ratio: Ratio | None
+    ratio: Measure | None
     cox: CoxFit | None
     adjusted: float
     tail: float | None = None
@@ -389,6 +391,7 @@ def _view(model: str, name: str, sample: Sample, lens: Lens, how: _How) -> View:
     size = ECE(cells_for(seen)) if two else default_size(seen.predictions.n_classes, len(seen))
     level, rng = options.level, options.rng
     mean = estimate(sample, lens | _MEAN, confidence_level=1 - joint, rng=rng) if two else None
+    oe = estimate(sample, lens | ObservedToExpected(), confidence_level=1 - level, rng=rng) if two else None
     return View(
         model=model,
         name=name,
@@ -398,7 +401,7 @@ def _view(model: str, name: str, sample: Sample, lens: Lens, how: _How) -> View:
         size=estimate(sample, lens | size, confidence_level=1 - level, rng=rng),
         direction=direction_of(seen),
         mean=mean,
-        ratio=ObservedToExpected(1 - level)(seen) if two else None,
+        ratio=oe and Measure.of("oe", "O/E", float(oe.estimate), oe.confidence_interval or NO_ENDS, 1.0),
         cox=Cox(1 - level)(seen) if two else None,
         adjusted=nan,
         inside=without_extremes(seen),

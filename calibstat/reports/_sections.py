@@ -712,7 +712,7 @@ def _numbers(found: Findings) -> Block | None:
         digits = words.decimals([main.difference]) + 1
         rows += [
             row("Happened minus predicted", main.difference, main.difference_ends, 0.0, digits),
-            row("Happened / predicted", main.ratio.ratio, main.ratio.confidence_interval, 1.0, 3),
+            row("Happened / predicted", main.ratio.value, main.ratio.interval, 1.0, 3),
             row("Slope", main.cox.slope, main.cox.slope_interval, 1.0, 3),
         ]
     joint = len(found.own) > 1

@@ -30,7 +30,6 @@ RECORDS = [
     cs.BrierDecomposition(cs.EqualMass(5)),
     cs.CalibrationBelt(),
     cs.HosmerLemeshow(),
-    cs.ObservedToExpected(),
     cs.WorstInterval(),
     EachClass(cs.ECE(cs.EqualMass(5))),
     cs.Within("site", cs.ECE(cs.EqualMass(5))),
@@ -74,7 +73,6 @@ def test_a_record_shows_each_number_beside_the_headline_with_its_own_interval(sm
         (cs.ICI(), {name: cs.ICI(statistic=name) for name in ("ici", "e50", "e90", "emax")}),
         (cs.BrierDecomposition(cs.EqualMass(10)), {"score": cs.BrierScore()}),
         (cs.CORP(cs.LogScore()), {"score": cs.LogScore()}),
-        (cs.ObservedToExpected(), {"ratio": cs.ObservedToExpected()}),
     ],
     ids=repr,
 )
@@ -111,7 +109,7 @@ def test_certain_predictions_that_are_right_have_no_interval_by_the_noise_of_row
 def test_events_that_nobody_expected_are_infinitely_many_times_as_many():
     found = cs.estimate(cs.Sample([0, 1], [0.0, 0.0]), cs.ObservedToExpected(), n_resamples=9, rng=0)
     assert (found.headline, found.confidence_interval) == (np.inf, None)
-    assert cs.ObservedToExpected()(cs.Sample([0, 0], [0.0, 0.0], labels=[0, 1])).ratio == 1
+    assert cs.ObservedToExpected()(cs.Sample([0, 0], [0.0, 0.0], labels=[0, 1])) == 1
 
 
 def test_a_statistic_that_is_infinite():

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import calibstat as cs
 from reference.rows import Rows
 from reference.table import naive
 
 
 @naive(cs.ObservedToExpected)
-def observed_to_expected(_: cs.ObservedToExpected, seen: Rows) -> list[float]:
+def observed_to_expected(_: cs.ObservedToExpected, seen: Rows) -> float:
     observed = sum(row.weight for row in seen.rows if row.y == 1)
     expected = sum(row.weight * row.p[1] for row in seen.rows)
-    rate = observed / sum(row.weight for row in seen.rows)
-    error = math.inf
-    if observed > 0:
-        error = math.sqrt(sum(row.weight**2 for row in seen.rows) * rate * (1 - rate)) / observed
-    return [observed / expected if expected > 0 else 1 + observed, error]
+    return observed / expected if expected > 0 else 1 + observed

@@ -11,5 +11,5 @@ ENTRIES = [
     Entry(cs.Cox(statistic="slope"), pairs=True, signed=True, fitted=True, scalar=False, record=True, neutral=1.0),
     Entry(cs.Cox(statistic="likelihood_ratio"), pairs=True, signed=True, fitted=True, scalar=False, record=True),
     Entry(cs.CalibrationBelt(), signed=True, fitted=True, scalar=False, record=True, weighted=False),
-    Entry(cs.ObservedToExpected(), pairs=True, neutral=1.0, scalar=False, record=True),
+    Entry(cs.ObservedToExpected(), neutral=1.0),
 ]
