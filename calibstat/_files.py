@@ -9,12 +9,13 @@ import signal
 import stat
 import sys
 import threading
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
+
+from calibstat._warn import warn
 
 if sys.platform != "win32":
     import fcntl
@@ -93,7 +94,7 @@ def _lock(handle: int, notice: str) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         if notice:
-            warnings.warn(notice, stacklevel=5)
+            warn(notice)
         fcntl.flock(handle, fcntl.LOCK_EX)
 
 

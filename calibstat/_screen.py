@@ -23,6 +23,8 @@ _MOST_NOTES = 2
 _TIED = "\u00a0%"
 # Longer cells of a table are cut in their middle.
 _LONGEST_CELL = 80
+# Texts beside the first column of a table have at least so much room.
+_LEAST_TEXT = 20
 # Paragraphs with less room beside their names begin below them.
 _LEAST_BESIDE, _BELOW = 40, 2
 # Where a word may be broken: a mark that no name holds, since `shown` escapes it, and the space that breaks the line.
@@ -130,8 +132,8 @@ def _listed(names: Sequence[str]) -> str:
 def layout(rows: Sequence[Sequence[str]], numbers: Container[int], width: int | None = None) -> list[str]:
     """Lay rows out in columns, numbers to the right; columns without content below the first row are left out.
 
-    A table wider than `width` is laid out in parts, one below the other, each with the first column, in which long
-    names go on in the next line.
+    In a table wider than `width` long texts go on in the next line: those of the widest column of text, where that is
+    enough, and of the first column. If not, it is laid out in parts, one below the other, each with the first column.
 
     >>> layout([["a", "n", "x"], ["b", "10", ""]], numbers=[1])
     ['a   n', 'b  10']
@@ -148,6 +150,11 @@ def layout(rows: Sequence[Sequence[str]], numbers: Container[int], width: int | 
         word = max(_indent_of(row[first]) + len(each) for row in cut for each in ["", *row[first].split()])
         widths[first] = min(widths[first], max(width // 3, width - others, min(word, width // 2)))
         widths |= {column: min(widths[column], width - 2 - widths[first]) for column in columns[1:]}
+        texts = [column for column in columns[1:] if column not in numbers]
+        widest = max(texts, key=widths.__getitem__, default=first)
+        room = width - _width_of(columns, widths) + widths[widest]
+        if texts and _LEAST_TEXT <= room < widths[widest]:
+            widths[widest] = room
     parts = [[columns[0]]]
     for column in columns[1:]:
         if width is not None and len(parts[-1]) > 1 and _width_of([*parts[-1], column], widths) > width:

@@ -31,7 +31,8 @@ def layer(path: Path) -> str:
 in_every_file = pytest.mark.parametrize("path", FILES, ids=relative)
 
 # A layer is a folder, or a file beside the folders. It may import itself and the layers named here.
-BELOW = {"_compiled", "_screen", "_dataclass", "_progress", "_threads", "_text", "_files", "_lazy", "_logistic"}
+BELOW = {"_compiled", "_screen", "_dataclass", "_progress", "_threads", "_text"}
+BELOW |= {"_files", "_lazy", "_logistic", "_warn"}
 MEASURED = BELOW | {"data", "lenses", "binnings", "estimators"}
 DRAWN = MEASURED | {"draws", "nulls"}
 JUDGED = DRAWN | {"inference"}
@@ -47,9 +48,10 @@ LAYERS = {
     "_screen": {"_dataclass", "_lazy", "_text"},
     "_threads": {"_progress"},
     "_compiled": {"_threads"},
-    "_files": set(),
+    "_files": {"_warn"},
+    "_warn": set(),
     "_fast": {"data", "_compiled", "_threads", "binnings"},
-    "data": {"_compiled", "_dataclass", "_files", "_progress", "_text"},
+    "data": {"_compiled", "_dataclass", "_files", "_progress", "_text", "_warn"},
     "lenses": BELOW | {"data"},
     "binnings": BELOW | {"data"},
     "estimators": BELOW | {"data", "lenses", "binnings"},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from textwrap import wrap
 from typing import Any, final
 
 import numpy as np
@@ -22,7 +21,6 @@ from calibstat.inference.results import picked, plain
 
 # So many levels of a category have a column of their own; rarer ones are told apart by other columns only.
 _LEVELS = 50
-_WIDTH = 80
 INTERVALS_CAUTION = "intervals do not hold if the model or its calibration was fitted on these rows" + CLUSTERED
 # What was learned, where it describes rows.
 LEARNED = "learned error"
@@ -177,26 +175,16 @@ class LeafFinding:
 
 
 def table_of_leaves(leaves: Sequence[LeafFinding]) -> list[list[str]]:
-    """Return the cells of a table of leaves, which fits most terminals; its last column are the conditions."""
+    """Return the cells of a table of leaves; its last column are the conditions."""
     rows = [["rows", "predicted", "happened", "difference", "noise", "where"]]
     for leaf in leaves:
-        numbers = [
-            str(leaf.n),
-            short_number(leaf.mean_prediction),
-            short_number(leaf.mean_outcome),
-            short_number(leaf.error, "+"),
-        ]
+        difference = short_number(leaf.error, "+")
         if leaf.confidence_interval is not None:
             low, high = leaf.confidence_interval
-            numbers[-1] = f"{short_number(low, '+')} to {short_number(high, '+')}" + (" *" if leaf.direction else "  ")
-        rows.append([*numbers, short_number(leaf.noise), ""])
-    left = _WIDTH - sum(max(map(len, column)) + 2 for column in zip(*(row[:-1] for row in rows), strict=True))
-    found = rows[:1]
-    for leaf, row in zip(leaves, rows[1:], strict=True):
-        first, *more = leaf.conditions or (ALL,)
-        lines = [line for each in (first, *(f"and {each}" for each in more)) for line in wrap(each, left)]
-        found += [[*row[:-1], lines[0]], *([*[""] * 5, line] for line in lines[1:])]
-    return found
+            difference = f"{short_number(low, '+')} to {short_number(high, '+')}" + (" *" if leaf.direction else "  ")
+        means = [short_number(leaf.mean_prediction), short_number(leaf.mean_outcome)]
+        rows.append([str(leaf.n), *means, difference, short_number(leaf.noise), leaf.name])
+    return rows
 
 
 def leaf_forest(

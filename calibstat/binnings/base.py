@@ -11,8 +11,9 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._text import counted
+from calibstat._warn import warn
 from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints
-from calibstat.data.parameters import HasParameters, SmallCellsWarning, warn
+from calibstat.data.parameters import HasParameters, SmallCellsWarning
 from calibstat.data.rounding import TIE_OF_PREDICTIONS
 from calibstat.data.sample import GivenNames, Predictions
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._text import counted, some_of
+from calibstat._warn import warn
 from calibstat.data._classes import SORTED, as_labels, as_sampled, better_order, classes_of_columns
 from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Bools, Floats, Ints, Top, Variable, top_of, two_columns
 from calibstat.data.columns import Column, as_array, column, names_of, occurring, refuse_lazy, shortened
-from calibstat.data.parameters import warn
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,6 @@ def warn_of_order(found: Examined) -> None:
             warn(
                 f"{found.source.partition(';')[0]}: their names spell no labels; if that order is right, pass "
                 f"labels={list(found.classes)}",
-                UserWarning,
             )
         return
     order, before, after = better
@@ -134,7 +133,6 @@ def warn_of_order(found: Examined) -> None:
     warn(
         f"{found.source.partition(';')[0]}, but {other} fits far better (Brier score {after:.3g} instead of "
         f"{before:.3g}); if that is what y_prob holds, pass labels={meant}",
-        UserWarning,
     )
 
 
@@ -181,7 +179,6 @@ def _warn_of_counts(weights: Floats) -> None:
             "They are taken as importance weights, whose ratios alone matter, so results speak of "
             f"{counted(n, 'row')}. If they count rows, repeat each row as often, for example "
             "y_true=numpy.repeat(y_true, counts); if not, divide them by their mean.",
-            UserWarning,
         )
 
 

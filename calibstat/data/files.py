@@ -9,7 +9,6 @@ import math
 import os
 import re
 import sys
-import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -22,6 +21,7 @@ import numpy as np
 from calibstat._files import Interrupts
 from calibstat._progress import bar_on_terminal
 from calibstat._text import MOST_OF_A_LINE, shown, unguarded
+from calibstat._warn import warn
 from calibstat.data._line_counts import BLOCK, LONGEST, TOO_LONG, CountedLines
 from calibstat.data.arrays import Array
 from calibstat.data.frames import Selection, arguments_from, frame_names, select
@@ -144,7 +144,7 @@ def read_stream(stream: Any, choose: Choose) -> dict[str, Any]:
     rows, names, delimiter, chosen, plain = _begun(stream, choose)
     taken = _body(rows, names, delimiter, chosen, plain)
     if rows.counter.short:
-        warnings.warn(rows.counter.short, stacklevel=2)
+        warn(rows.counter.short)
     return taken
 
 
@@ -157,7 +157,7 @@ def delimited_batches(path: Path, choose: Choose, n_rows: int) -> Iterator[dict[
             for frame in _table(rows, **options, chunksize=n_rows):
                 yield arguments_from(_by_name(frame, positions), chosen)
             if rows.counter.short:
-                warnings.warn(rows.counter.short, stacklevel=2)
+                warn(rows.counter.short)
     except GeneratorExit:
         raise
     except Exception as error:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import inspect
 import operator
 import sys
-import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache, wraps
 from numbers import Real
-from pathlib import Path
 from types import EllipsisType, NoneType, UnionType
 from typing import (
     Annotated,
@@ -45,17 +43,6 @@ MOST_BINS: Final = 10**7
 
 class SmallCellsWarning(UserWarning):
     """Warns that more cells were asked for than the rows can fill."""
-
-
-# From Python 3.12 on, a warning can point to the line outside the package that led here.
-_POINTING: dict[str, Any] = (
-    {"skip_file_prefixes": (str(Path(__file__).parents[1]),)} if sys.version_info >= (3, 12) else {"stacklevel": 4}
-)
-
-
-def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the line outside the package that led here."""
-    warnings.warn(message, category, **_POINTING)
 
 
 def at_least_one(name: str, value: int) -> int:

@@ -313,6 +313,14 @@ def n_decimals(tests: Iterable[CalibrationTest]) -> int:
 # Estimates.
 
 
+def _beyond_noise(each: Estimate) -> float | None:
+    """Return how much more it is than what noise gives; what is no error may be off in both directions."""
+    if each.headline is None or each.headline_null_mean is None:
+        return None
+    beyond = each.headline - each.headline_null_mean
+    return beyond if each.question.estimator.core.is_error else abs(beyond)
+
+
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class EstimatesByLens(Result):
@@ -339,21 +347,17 @@ class EstimatesByLens(Result):
     @property
     def largest(self) -> Estimate:
         """The estimate that exceeds noise by most; the first one if none has a number."""
-        known = [
-            (abs(each.headline - each.headline_null_mean), place)
-            for place, each in enumerate(self.estimates)
-            if each.headline is not None and each.headline_null_mean is not None
-        ]
-        return self.estimates[max(known, key=lambda each: each[0])[1] if known else 0]
+        return max(self.estimates, key=lambda each: -math.inf if (beyond := _beyond_noise(each)) is None else beyond)
 
     @property
     def verdict(self) -> str:
         """The value that exceeds what noise gives by most."""
-        largest = self.largest
-        most = (
-            "" if largest.headline is None else f" Of {counted(len(self.estimates), 'value')} it exceeds noise by most."
-        )
-        return f"{largest.verdict}{most}"
+        largest, of = self.largest, counted(len(self.estimates), "value")
+        beyond = _beyond_noise(largest)
+        if beyond is None:
+            return largest.verdict
+        most = f"Of {of} it exceeds noise by most." if beyond > 0 else f"None of {of} exceeds what noise gives."
+        return f"{largest.verdict} {most}"
 
     def _counted(self) -> dict[str, Any]:
         return _least_counts(self._questions)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import import_module
@@ -14,6 +13,7 @@ import numpy as np
 
 from calibstat._screen import Screen
 from calibstat._text import counted
+from calibstat._warn import warn
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import LEVEL, Count, HasParameters, Share
 from calibstat.data.sample import Predictions
@@ -177,10 +177,9 @@ class Monitor(HasParameters):
         compared = n > 0 and y_prob is not None and y_true is not None
         changes = self._intake.changes(ids[:n], y_prob[:n], y_true[:n]) if compared else []
         if changes:
-            warnings.warn(
+            warn(
                 f"{counted(len(changes), 'row')} that the monitor has seen changed since; first, {changes[0]}. E stays "
-                "that of what it saw: begin a new state with all rows to bet on what stands here",
-                stacklevel=2,
+                "that of what it saw: begin a new state with all rows to bet on what stands here"
             )
         return n
 

@@ -144,40 +144,32 @@ How this was computed: --verbose""",
 P(yes) predicts too high by 0.109 (95 %: 0.029 to 0.193) where age above 65 and
 prediction above 0.45 (p = 1.23e-05).
 
-rows  predicted  happened           difference  noise  where
- 257      0.701     0.591   -0.193 to -0.029 *  0.027  age above 65
-                                                       and prediction above 0.45
- 195      0.250     0.154   -0.158 to -0.017 *  0.030  age above 65
-                                                       and prediction at most
-                                                       0.45
-  96      0.901     0.854   -0.165 to +0.033    0.030  age at most 65
-                                                       and prediction above 0.85
- 785      0.444     0.429   -0.062 to +0.033    0.016  age at most 65
-                                                       and prediction at most
-                                                       0.85
- 823      0.537     0.492  -0.091 to +0.0021    0.015  learned error at most 0
- 510      0.436     0.384  -0.109 to +0.0066    0.019  learned error above 0
+rows  predicted  happened           difference  where
+ 257      0.701     0.591   -0.193 to -0.029 *  age above 65 and prediction
+                                                  above 0.45
+ 195      0.250     0.154   -0.158 to -0.017 *  age above 65 and prediction at
+                                                  most 0.45
+  96      0.901     0.854   -0.165 to +0.033    age at most 65 and prediction
+                                                  above 0.85
+ 785      0.444     0.429   -0.062 to +0.033    age at most 65 and prediction at
+                                                  most 0.85
+ 823      0.537     0.492  -0.091 to +0.0021    learned error at most 0
+ 510      0.436     0.384  -0.109 to +0.0066    learned error above 0
 
 note        p-values do not hold if the model or its calibration was fitted on
             these rows, or if rows come in clusters (several of one patient, one
             video)
 
-How this was computed: --verbose""",
+Column noise and how this was computed: --verbose""",
     ("learner", 120): """\
 P(yes) predicts too high by 0.109 (95 %: 0.029 to 0.193) where age above 65 and prediction above
 0.45 (p = 1.23e-05).
 
 rows  predicted  happened           difference  noise  where
- 257      0.701     0.591   -0.193 to -0.029 *  0.027  age above 65
-                                                       and prediction above 0.45
- 195      0.250     0.154   -0.158 to -0.017 *  0.030  age above 65
-                                                       and prediction at most
-                                                       0.45
-  96      0.901     0.854   -0.165 to +0.033    0.030  age at most 65
-                                                       and prediction above 0.85
- 785      0.444     0.429   -0.062 to +0.033    0.016  age at most 65
-                                                       and prediction at most
-                                                       0.85
+ 257      0.701     0.591   -0.193 to -0.029 *  0.027  age above 65 and prediction above 0.45
+ 195      0.250     0.154   -0.158 to -0.017 *  0.030  age above 65 and prediction at most 0.45
+  96      0.901     0.854   -0.165 to +0.033    0.030  age at most 65 and prediction above 0.85
+ 785      0.444     0.429   -0.062 to +0.033    0.016  age at most 65 and prediction at most 0.85
  823      0.537     0.492  -0.091 to +0.0021    0.015  learned error at most 0
  510      0.436     0.384  -0.109 to +0.0066    0.019  learned error above 0
 

@@ -140,3 +140,16 @@ def test_a_calibrated_model_is_seldom_rejected_by_all_lenses_together(seed):
     """The control: the same call on labels drawn from the predictions."""
     sample = cs.generators.DirichletPredictions([1, 1, 1]).sample(300, rng=seed)
     assert cs.calibration_test(sample, rng=0).pvalue > 0.05
+
+
+def test_an_error_below_what_noise_gives_exceeds_it_by_least():
+    """Of twelve classes in 60 rows; the farthest below noise was named as the largest."""
+    rng = np.random.default_rng(10)
+    p = rng.dirichlet(np.full(6, 0.5), 60)
+    sample = cs.Sample((p.cumsum(axis=1) < rng.random(60)[:, None]).sum(axis=1), p, labels=list(range(6)))
+    with pytest.warns(cs.SmallCellsWarning):
+        found = cs.estimate(sample, rng=0).by_lens
+    beyond = [each.headline - each.headline_null_mean for each in found.estimates]
+    assert found.largest is found.estimates[int(np.argmax(beyond))]
+    assert -min(beyond) > max(beyond)  # so that the farther one lies on the other side
+    assert ("exceeds noise by most" in found.verdict) == (max(beyond) > 0)
