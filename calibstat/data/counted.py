@@ -96,7 +96,8 @@ class CountedSample(Sample):
 
     def read_by(self, reads_counts: Callable[[int], bool]) -> Sample:
         """Return the predictions as rows that stand for several, with shares of outcomes, where many rows are read."""
-        if len(self) < MANY or self.each.weights is not None or not reads_counts(self.each.n_classes):
+        few = len(self) < MANY and self.each.powers is None  # of powers rows written out know nothing
+        if few or self.each.weights is not None or not reads_counts(self.each.n_classes):
             return self
         return Sample.of(*self._pooled)
 

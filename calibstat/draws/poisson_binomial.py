@@ -18,7 +18,7 @@ from calibstat._dataclass import dataclass
 from calibstat._lazy import special
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import NUMBERS_IN_CACHE, ROWS_IN_CACHE, Array, Bools, Floats, Ints
-from calibstat.data.rounding import ROUNDING
+from calibstat.data.rounding import ROUNDING, rounded_up
 from calibstat.estimators.tally import TallyPlan, add_up
 
 # exp(-37) = 1e-16: what is left out of the window and of the frequencies.
@@ -94,18 +94,28 @@ def three_chances(mean: Floats, rows: Floats, powers: Floats) -> tuple[Floats, F
 
     Of each (n,) the mean, the number and the sums of powers 2 to 4 (n, 3) of distances to the mean stay as they are,
     which is what the law of their events needs: (3 n,) and (3 n,). With -a and b the distances of two chances beside
-    the mean, b - a is the third sum over the second, and a b + (b - a)^2 the fourth over it.
+    the mean, b - a is the third sum over the second, and a b + (b - a)^2 the fourth over it. Where one of these is no
+    chance, next to 0 and 1, two chances among those of the rows keep all sums but the fourth: a b is the variance.
     """
     second, third, fourth = powers.T
-    spread = second > ROUNDING * rows
+    spread = second > ROUNDING * rows * mean * (1 - mean)
     skew = np.divide(third, second, out=np.zeros(len(mean)), where=spread)
-    product = np.divide(fourth, second, out=np.ones(len(mean)), where=spread) - skew**2
-    reach = np.sqrt(skew**2 / 4 + product)
-    below, above = reach - skew / 2, reach + skew / 2
-    fits = spread & (mean >= below) & (mean + above <= 1)
-    few, many = (np.where(fits, second / (each * 2 * reach), 0.0) for each in (below, above))
-    chances = np.concatenate([np.where(fits, mean - below, mean), mean, np.where(fits, mean + above, mean)])
-    return chances, np.concatenate([few, rows - few - many, many])
+    product = np.divide(fourth, second, out=np.zeros(len(mean)), where=spread) - skew**2
+    least = np.where(spread, second / rows, 1.0)
+    below, above = _on_both_sides(skew, np.maximum(product, least))
+    beyond = (mean < below) | (mean + above > 1)
+    fewer = _on_both_sides(skew, least)
+    below, above = np.where(beyond, fewer[0], below), np.where(beyond, fewer[1], above)
+    few, many = (np.where(spread, second / (each * (below + above)), 0.0) for each in (below, above))
+    chances = np.concatenate([mean - np.where(spread, below, 0.0), mean, mean + np.where(spread, above, 0.0)])
+    return np.clip(chances, 0.0, 1.0), np.concatenate([few, np.maximum(rows - few - many, 0.0), many])
+
+
+def _on_both_sides(difference: Floats, product: Floats) -> tuple[Floats, Floats]:
+    """Return the two positive numbers a and b (n,) with this b - a and a b; neither loses digits to the other."""
+    larger = np.sqrt(difference**2 / 4 + product) + np.abs(difference) / 2
+    smaller = product / larger
+    return np.where(difference > 0, smaller, larger), np.where(difference > 0, larger, smaller)
 
 
 @final
@@ -383,7 +393,7 @@ def _add_narrow_laws(found: list[tuple[int, Floats] | None], powers: Powers, var
 def _windows(mean: Floats, variance: Array, n_rows: Floats) -> tuple[Ints, Ints]:
     """Return the first and the last count that are kept of each cell."""
     reach = reach_of_sum(1.0, variance)
-    first, last = np.maximum(0, np.floor(mean - reach)), np.minimum(n_rows, np.ceil(mean + reach))
+    first, last = np.maximum(0, np.floor(mean - reach)), np.minimum(np.rint(n_rows), np.ceil(mean + reach))
     return first.astype(np.intp), last.astype(np.intp)
 
 
@@ -578,7 +588,7 @@ def _rare_law(chances: Floats, several: Floats) -> tuple[int, Floats]:
     sure = chances > 0.5
     more, fewer = _flips(chances[~sure], several[~sure]), _flips(1 - chances[sure], several[sure])
     law = np.convolve(more, fewer[::-1])
-    return int(several[sure].sum()) - (len(fewer) - 1), law
+    return round(several[sure].sum()) - (len(fewer) - 1), law
 
 
 def _flips(chances: Floats, several: Floats) -> Floats:
@@ -589,7 +599,7 @@ def _flips(chances: Floats, several: Floats) -> Floats:
     """
     chances, several = chances[chances > 0], several[chances > 0]
     odds = chances / (1 - chances)
-    most = int(min(_FLIPS, several.sum()))
+    most = min(_FLIPS, rounded_up(several.sum()))
     powers, power = [], np.ones(len(odds))
     for _ in range(most):
         power = power * odds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import takewhile
-from math import prod
+from math import floor, frexp, ldexp, prod
 from typing import final
 
 import numpy as np
@@ -281,8 +281,8 @@ def _padded(masses: Floats, length: int) -> Floats:
 # between neighbouring grid points would keep the mean. But if the observed value is an atom of the law, half of that
 # atom would then fall below it, and the p-value would be too small.
 
-# Cells are rounded together if they have at most this many combinations of counts.
-_COMBINATIONS_OF_GRID = 2**19
+# Cells are rounded together if they have at most about this many combinations of counts that are not rare.
+_COMBINATIONS_OF_GRID, _NOT_RARE = 2**19, 1e-13
 # The largest number of combinations plus grid points times roundings, which takes about half a second.
 _GRID_NUMBERS = 2**25
 # Grid points that are held in memory at once.
@@ -300,7 +300,7 @@ _GRID_BEYOND = 25.0
 
 def grid_sum(cells: Sequence[Atoms], tolerance: float) -> tuple[Atoms, float] | None:
     """Return the law of the sum, rounded up, and a bound of the rounding; None if `tolerance` costs too much."""
-    farthest, groups = reach(cells, _GRID_BEYOND), _grouped(cells)
+    farthest, groups = -_few_digits(-reach(cells, _GRID_BEYOND)), _grouped(cells)
     alone = [[cell] for cell in cells]
     trials = [
         _excess(_convolve(alone, farthest / points, points + len(cells) + 1), len(cells), tolerance)
@@ -312,6 +312,7 @@ def grid_sum(cells: Sequence[Atoms], tolerance: float) -> tuple[Atoms, float] | 
     step = 0.9 * farthest / _TRIALS[1] * len(cells) / (trials[1] * len(groups))
     combinations = sum(prod(len(cell.values) for cell in group) for group in groups)
     for _ in range(_TRIES):
+        step = _few_digits(step)
         n_points = int(farthest / step) + len(groups) + 2
         if n_points * len(groups) + combinations > _GRID_NUMBERS:
             return None
@@ -323,12 +324,21 @@ def grid_sum(cells: Sequence[Atoms], tolerance: float) -> tuple[Atoms, float] | 
     return None
 
 
+def _few_digits(step: float) -> float:
+    """Round down to eight binary digits: cells that differ by rounding errors then have the same grid."""
+    fraction, exponent = frexp(step)
+    return ldexp(floor(fraction * 2**8), exponent - 8)
+
+
 def _grouped(cells: Sequence[Atoms]) -> list[list[Atoms]]:
-    """Group the cells, large ones first, each in the first group with room for it."""
+    """Group the cells, wide ones first, each in the first group with room for it.
+
+    Neither order nor room depends on the rarest counts, which rounding errors keep or leave out.
+    """
     groups: list[list[Atoms]] = []
     sizes: list[int] = []
-    for cell in sorted(cells, key=lambda each: -len(each.values)):
-        n_values = len(cell.values)
+    for cell in sorted(cells, key=lambda each: -each.variance):
+        n_values = np.count_nonzero(cell.masses > _NOT_RARE)
         home = next((at for at, size in enumerate(sizes) if size * n_values <= _COMBINATIONS_OF_GRID), None)
         if home is None:
             groups.append([cell])

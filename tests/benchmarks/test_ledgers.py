@@ -71,6 +71,5 @@ def test_the_test_of_a_file_is_that_of_its_rows(file):
     estimator = cs.ECE(cs.EqualWidth(15))
     found = cs.calibration_test(cs.Ledger.collect(path, y_true="y", y_prob="p").sample(), estimator)
     expected = cs.calibration_test(cs.Sample.read(path, y_true="y", y_prob="p"), estimator)
-    # The law of so many rows is that of their first moments, by cells here and by steps there: 1.1e-8 apart.
-    assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-7)
+    assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-9)
     assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)

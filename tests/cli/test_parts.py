@@ -38,7 +38,7 @@ def test_several_files_are_tested_as_one(folder, capsys):
     (found,) = records(capsys, "test", str(folder / "part-*.parquet"), *ASKED, *width)
     (expected,) = records(capsys, "test", str(folder / "whole.csv"), *ASKED, *width)
     assert found["n"] == expected["n"] == 3000
-    assert found["pvalue"] == pytest.approx(expected["pvalue"], rel=1e-7)
+    assert found["pvalue"] == pytest.approx(expected["pvalue"], rel=1e-9)
     assert found["statistic"] == pytest.approx(expected["statistic"], rel=1e-9)
     assert "counted in steps" in found["source"]
 

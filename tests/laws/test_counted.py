@@ -112,3 +112,27 @@ def test_more_rows_than_can_be_written_out_are_tested():
     assert cs.calibration_test(wrong, cs.ECE()).pvalue < 1e-6
     with pytest.raises(ValueError, match="the sample counts 10,000,000,000 rows"):
         cs.calibration_test(calibrated, cs.DebiasedL2(cs.EqualMass(5)))
+
+
+def in_steps(p, y):
+    """Rows counted in a few steps of the prediction, each with its mean and the powers of distances to it."""
+    return cs.Ledger.count(cs.Sample(y, p, labels=[0, 1])).sample()
+
+
+@pytest.mark.parametrize("n", slow_but([1000, 10**5], [100, 1000, 10**4, 10**5, 10**6, 3 * 10**6]))
+@pytest.mark.parametrize("place", ["everywhere", "at the ends"])
+def test_powers_of_steps_are_as_good_as_rows(n, place):
+    rng = np.random.default_rng(n)
+    p = rng.random(n) if place == "everywhere" else rng.beta(0.05, 0.05, n)
+    y = (rng.random(n) < p).astype(int)
+    for estimator in (
+        cs.ECE(cs.EqualWidth(15)),
+        cs.RMSCE(cs.EqualWidth(5)),
+        cs.MaximumMiscalibration(cs.EqualWidth(10)),
+    ):
+        expected = cs.calibration_test(cs.Sample(y, p, labels=[0, 1]), estimator, rng=1)
+        if expected.null_distribution.monte_carlo:
+            continue
+        found = cs.calibration_test(in_steps(p, y), estimator)
+        assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
+        assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-9)
