@@ -338,7 +338,7 @@ def _grouped(cells: Sequence[Atoms]) -> list[list[Atoms]]:
     groups: list[list[Atoms]] = []
     sizes: list[int] = []
     for cell in sorted(cells, key=lambda each: -each.variance):
-        n_values = np.count_nonzero(cell.masses > _NOT_RARE)
+        n_values = int(np.count_nonzero(cell.masses > _NOT_RARE))
         home = next((at for at, size in enumerate(sizes) if size * n_values <= _COMBINATIONS_OF_GRID), None)
         if home is None:
             groups.append([cell])
