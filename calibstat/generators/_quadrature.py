@@ -106,7 +106,7 @@ def population_on_cells(build: Build, lens: Lens, binning: Binning | None, first
     `build` maps additional borders to a population. Borders of the event's probability have the key ``...``, those of a
     variable its name. Borders of a folded prediction hold for its mirror too. The first round has the borders `first`.
     """
-    found, borders, last = dict(first or {}), dict[Axis, Floats](), dict[Axis, Floats]()
+    found, borders, earlier = dict(first or {}), dict[Axis, Floats](), dict[Axis, Floats]()
     size = -1
     for turn in range(40):
         population = build(_borders_of_both(found, borders))
@@ -119,19 +119,21 @@ def population_on_cells(build: Build, lens: Lens, binning: Binning | None, first
         number = sum(around.shape[1] for _, around in changes)
         borders, previous, size = {}, size, number
         for axis, around in changes:
-            close = _close(around, found.get(axis, np.empty(0))) | _stays(around, last.get(axis, np.empty((4, 0))))
+            close = _close(around, found.get(axis, np.empty(0))) | _stays(around, earlier.get(axis, np.empty((4, 0))))
             found = _borders_of_both(found, {axis: around[:, close].ravel()})
             borders = _borders_of_both(borders, {axis: around[:, ~close].ravel()})
-        last = dict(changes)
+            earlier[axis] = np.hstack([earlier.get(axis, np.empty((4, 0))), around])
         if number in (previous, 0) and not any(map(len, borders.values())):
             return population if cells is None else build(_borders_of_both(found, _means(view, cells, population)))
         # A coarse first grid may leave cells empty, so that their number grows for some rounds.
         many = cells is not None and cells.moves != "fixed" and cells.size > 0.45 * len(view.predictions)
         if many or (turn >= 3 and number > previous):
             break
+    others = " or ".join({"EqualWidth", "FixedEdges"} - {type(binning).__name__})
     raise ValueError(
-        f"{lens!r} with the cells of {binning!r}: these depend on the number of rows, so that there is no limit with "
-        "fixed cells; compute the truth of the estimand, or take EqualWidth, EqualMass or FixedEdges."
+        f"{lens!r} with the cells of {binning!r}: their borders do not settle as predictions become more, as if the "
+        "cells depended on the number of rows, so that no limit with fixed cells is known; compute the truth of the "
+        f"estimand, or take {others}."
     )
 
 
@@ -164,10 +166,13 @@ def _close(around: Floats, found: Floats) -> Bools:
     return (around[3] - around[0] <= slack) | again
 
 
-def _stays(around: Floats, last: Floats) -> Bools:
-    """Return which changes lie in a gap between values that borders no longer narrow: no prediction is in it."""
+def _stays(around: Floats, earlier: Floats) -> Bools:
+    """Return which changes lie in a gap of an earlier round, which borders no longer narrow.
+
+    No prediction is in it, or the map is so steep there that rounding decides where its values lie.
+    """
     slack = SAME * np.maximum(1, np.abs(around[1:3, :, None]))
-    apart = np.abs(around[1:3, :, None] - last[1:3, None])
+    apart = np.abs(around[1:3, :, None] - earlier[1:3, None])
     return np.any(np.all(apart <= slack, axis=0), axis=1)
 
 

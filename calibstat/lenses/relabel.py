@@ -16,6 +16,8 @@ from calibstat.lenses.base import Lens, Listed, Ranked, Relabelling, View
 
 # Up to this many largest entries are searched for one by one, which is faster than a sort.
 _SEARCHES = 8
+# Confidences of two classes are rounded to so many decimals, so that 1 - 0.32 ties with 0.68 in cells of every kind.
+_DECIMALS = 15
 
 
 @final
@@ -64,7 +66,10 @@ def look_at_top(lens: Lens, k: int, predictions: Predictions) -> View:
         )
     if k == 1:
         column, largest = predictions.top
-        seen = replace(predictions, rows=largest.astype(np.float64, copy=False), classes=("other", "top"))
+        confidence = largest.astype(np.float64, copy=False)
+        if predictions.n_classes == 2:
+            confidence = np.round(confidence, _DECIMALS)
+        seen = replace(predictions, rows=confidence, classes=("other", "top"))
         return View(seen, Ranked(column[:, None], predictions.n_classes))
     rows = predictions.probabilities
     columns, largest = _largest_of_rows(rows, k)
@@ -105,7 +110,8 @@ class TopLabel(Lens):
     """Was the most probable class right? P(Y = argmax | max) = max (Guo et al. 2017; Vaicenavicius et al. 2019, eq. 2).
 
     Code 1 is "the top class happened"; of equally probable classes the first is the top one. The induced prediction is
-    the confidence and one minus it, as in a sample made by `Sample.from_confidence`.
+    the confidence and one minus it, as in a sample made by `Sample.from_confidence`. With two classes it is rounded to
+    15 decimals, so that predictions of 0.32 and 0.68 have the same confidence.
 
     Examples
     --------

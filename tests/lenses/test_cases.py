@@ -24,6 +24,14 @@ def test_top_label_takes_the_first_of_equal_probabilities(pets):
     assert seen.labels == ("other", "top")
 
 
+def test_predictions_equally_far_from_one_half_have_one_confidence():
+    """1 - 0.32 is not 0.68 in floats: cells of equal mass would take them for two predictions."""
+    scores = np.repeat(np.arange(1, 100) / 100, 4)
+    seen = cs.TopLabel()(cs.Sample(np.tile([0, 1], 198), scores))
+    assert len(np.unique(seen.predictions.event)) == 50
+    np.testing.assert_allclose(seen.predictions.event, np.maximum(scores, 1 - scores), rtol=0, atol=5e-16)
+
+
 def test_top_k_ranks_the_first_of_equal_probabilities_first(pets):
     seen = cs.TopK(2)(pets)
     assert seen.outcomes.tolist() == [1, 2, 2, 1]
