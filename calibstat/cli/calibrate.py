@@ -32,7 +32,7 @@ import numpy as np
 
 import calibstat as cs
 from calibstat._dataclass import dataclass
-from calibstat._files import written_whole
+from calibstat._files import check_writable, written_whole
 from calibstat._text import counted, guarded, unguarded
 from calibstat.cli import options
 from calibstat.cli.questions import ROW_OF_FILE, examined_with_rows, sample_columns
@@ -74,8 +74,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Fit or load, apply, write."""
-    check_out(arguments.out)
     _refuse_overwriting(arguments)
+    check_out(arguments.out)
     with plain_warnings():
         start = _run_fitted(arguments) if arguments.load is None else _run_loaded(arguments)
     advise("Test them", f"calibstat test {quote(arguments.out)} --label {quote(arguments.label)} --probs '{start}*'")
@@ -283,18 +283,14 @@ _COMPRESSED: dict[str, Callable[[Any], Any]] = {
     ".bz2": partial(bz2.open, mode="wb"),
     ".xz": partial(lzma.open, mode="wb"),
 }
-# A CSV file of these suffixes would be read as another kind of file.
-_NOT_WRITTEN = (".zip", ".zst", ".parquet", ".npz", ".nc", ".netcdf")
 
 
 def check_out(path: str) -> None:
-    """Refuse a name with the suffix of another kind of file."""
-    ends = [suffix.lower() for suffix in Path(path).suffixes]
-    if ends and ends[-1] in _COMPRESSED:
-        ends.pop()
-    if ends and ends[-1] in _NOT_WRITTEN:
-        names = ", ".join(f".csv{end}" for end in ("", *_COMPRESSED))
-        raise ValueError(f"--out {path}: rows are written as CSV; let the name end in one of {names}")
+    """Refuse a name that does not end as that of a CSV file, unless it is of no file, such as ``/dev/stdout``."""
+    place, names = Path(path), [f".csv{end}" for end in ("", *_COMPRESSED)]
+    if not (path.lower().endswith(tuple(names)) or (place.exists() and not place.is_file())):
+        raise ValueError(f"--out {path}: rows are written as CSV; let the name end in one of {', '.join(names)}")
+    check_writable(place)
 
 
 Columns = list[tuple[str, list[Any]]]

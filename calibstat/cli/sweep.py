@@ -74,9 +74,8 @@ def run(arguments: argparse.Namespace) -> None:
     except KeyboardInterrupt:
         kept = f"finished blocks are kept in {store}; continue with --resume" if store.exists() else ""
         raise KeyboardInterrupt(kept) from None
-    say(f"{store} holds {', '.join(f'{size} x {name}' for name, size in found.sizes.items() if name != 'block')}")
-    say()
     show_summary(cs.summarise(found), "table", verbose=arguments.verbose)
+    say(f"\nThe samples' values are in {store}")
 
 
 def read_study(path: Path) -> cs.Sweep:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from os import PathLike
@@ -83,6 +84,15 @@ class Display(ABC):
         suit_background(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+class Picture(Figure):
+    """A figure that pyplot does not keep; a notebook shows it, even where pyplot has drawn nothing before."""
+
+    def _repr_png_(self) -> bytes:
+        written = io.BytesIO()
+        self.savefig(written, format="png", bbox_inches="tight")
+        return written.getvalue()
 
 
 class ResultDisplay(Display):

@@ -25,6 +25,7 @@ from calibstat.displays._probability_axis import Scale
 from calibstat.displays._reliability_drawing import Kind
 from calibstat.displays._style import (
     MODELS,
+    Picture,
     answer,
     label_axes,
     legend_below,
@@ -533,7 +534,7 @@ def side_by_side(
     columns = min(len(displays), 4) if columns is None else at_least_one("columns", columns)
     n_rows = -(-len(displays) // columns)
     width, height = size or ((3.4, 3.2) if columns < 3 else (2.4, 2.6))
-    figure = Figure(figsize=(width * columns, height * n_rows + 0.4 + 0.3 * (title is not None)), layout="constrained")
+    figure = Picture(figsize=(width * columns, height * n_rows + 0.4 + 0.3 * (title is not None)), layout="constrained")
     frame = drawing.frame_of(displays, kind, scale, interval)
     for k, display in enumerate(displays):
         ax = new_axes(figure.add_subplot(n_rows, columns, k + 1))

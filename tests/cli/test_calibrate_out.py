@@ -45,9 +45,15 @@ def test_the_same_rows_are_the_same_file(run, binary, tmp_path, end):
     assert (tmp_path / f"a{end}").read_bytes() == (tmp_path / f"b{end}").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["x.csv.zip", "x.parquet", "x.npz", "x.csv.zst", "x.nc.gz"])
+@pytest.mark.parametrize("name", ["x.csv.zip", "x.parquet", "x.npz", "x.csv.zst", "x.nc.gz", "x.xlsx", "x.gz", "x"])
 def test_other_kinds_of_files_are_refused_before_anything_is_read(run, tmp_path, name):
     code, out, err = run(*command("nowhere.csv", tmp_path / name))
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "rows are written as CSV; let the name end in one of .csv, .csv.gz, .csv.bz2, .csv.xz" in err
     assert not (tmp_path / name).exists()
+
+
+def test_a_place_that_is_not_there_is_refused_before_anything_is_read(run, tmp_path):
+    code, out, err = run(*command("nowhere.csv", tmp_path / "no" / "x.csv"))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "which is no folder" in err

@@ -85,7 +85,8 @@ def test_a_study_says_how_data_are_drawn(study):
 def test_sweep_then_summarise(study, capsys):
     code, out, _ = call(capsys, "sweep", study)
     assert code == 0
-    assert "study.zarr holds" in out
+    assert out.startswith("The least biased of 2 estimators is ")
+    assert out.endswith("The samples' values are in study.zarr\n")
     code, out, _ = call(capsys, "summarise", "study.zarr", "--format", "json")
     records = json.loads(out)
     assert len(records) == 2 * 2 * 2 + 2 * 2
@@ -99,12 +100,18 @@ def test_sweep_then_summarise(study, capsys):
     assert float(rows[0]["mean"]) == first["mean"]
     _, out, err = call(capsys, "summarise", "study.zarr")
     answer, table, *_ = out.split("\n\n")
-    worst = max((row for row in records if row.get("bias") is not None), key=lambda row: abs(row["bias"]))
-    place = f"({worst['estimator']} of {worst['model']}, n = 50, {worst['n_bins']} cells)"
+    worst = {
+        name: max((row for row in records if row.get("estimator") == name), key=lambda row: abs(row["bias"]))
+        for name in ("ECE", "top")
+    }
+    best, other = sorted(worst.values(), key=lambda row: abs(row["bias"]))
     answer = " ".join(answer.split())
-    assert answer.startswith(f"The largest bias is {worst['bias']:.4g} {place}; ")
+    assert answer.startswith(f"The least biased of 2 estimators is {best['estimator']}")
+    assert f": its largest bias is {best['bias']:+.3g} (Monte Carlo error {best['bias_se']:.1g}; " in answer
+    assert f"of the other {other['bias']:+.3g} ({other['estimator']});" in answer
+    assert answer.endswith("(2 models, n = 50, 8 samples of each).")
     assert "at 5 % tests reject a true null in " in answer
-    assert table.splitlines()[0].split()[:4] == ["model", "estimator", "n", "n_bins"]
+    assert table.splitlines()[0].split()[:4] == ["model", "estimator", "n", "cells"]
     assert err == ""
 
 
@@ -195,14 +202,13 @@ def test_the_table_says_what_its_names_and_columns_are(capsys):
     first = call(capsys, "summarise", "study.zarr")[1]
     assert max(map(len, first.splitlines())) <= 100
     assert first.split("\n\n")[1].splitlines()[0].split()[4:7] == ["truth", "limit", "mean"]
-    assert "truth: the true value of the estimand, not binned" in first
+    assert "bias: mean of the estimates minus the true value, which is not binned" in " ".join(first.split())
     assert "EqualMass" not in first
     out = " ".join(call(capsys, "summarise", "study.zarr", "--verbose")[1].split())
-    assert "estimator ECE: ECE(binning=EqualMass(n_bins=2)) at n_bins = 2" in out
-    assert f"estimator top: {cs.TopLabel() | cs.ECE(cs.EqualWidth(4))!r} " in out
-    assert "test ECE: ECE(binning=EqualMass(n_bins=2)) tested by Consistency(n_resamples=19" in out
-    assert "looks at the whole prediction (canonical)" in out
-    assert "truth: the true value of the estimand, not binned" in out
+    assert "estimator ECE ECE(binning=EqualMass(n_bins=2)) at n_bins = 2" in out
+    assert f"estimator top {cs.TopLabel() | cs.ECE(cs.EqualWidth(4))!r} " in out
+    assert "test ECE ECE(binning=EqualMass(n_bins=2)) tested by Consistency(n_resamples=19" in out
+    assert "limit: the value that the estimator converges to with fixed cells" in out
 
 
 def test_a_truth_of_rounding_is_written_as_zero():
