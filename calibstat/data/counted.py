@@ -97,14 +97,15 @@ class CountedSample(Sample):
     def read_by(self, reads_counts: Callable[[int], bool]) -> Sample:
         """Return the predictions as rows that stand for several, with shares of outcomes, where many rows are read."""
         few = len(self) < MANY and self.each.powers is None  # of powers rows written out know nothing
-        if few or self.each.weights is not None or not reads_counts(self.each.n_classes):
+        if few or not reads_counts(self.each.n_classes):
             return self
         return Sample.of(*self._pooled)
 
     @cached_property
     def _pooled(self) -> tuple[Predictions, Array]:
         rows = locked(self.counts.sum(axis=1).astype(float))
-        return replace(self.each, counts=rows, weights=rows), locked(self.counts / rows[:, None])
+        weights = rows if self.each.weights is None else locked(rows * self.each.weights)
+        return replace(self.each, counts=rows, weights=weights), locked(self.counts / rows[:, None])
 
     def seen_through(self, look: Callable[[Predictions], Any]) -> Sample:
         """Return what a lens shows: predictions, and counts of the outcomes that it shows."""

@@ -19,7 +19,7 @@ from calibstat.data.arrays import (
     Ints,
     Top,
     Variable,
-    effective_rows,
+    effective_number,
     increasing_order,
     top_of,
     two_columns,
@@ -454,7 +454,9 @@ class Predictions:
     def effective_rows(self) -> float:
         """How many equally weighted rows would be as good (Kish 1965); the number of rows without weights."""
         weights = self.importance
-        return float(self.n_rows) if weights is None else effective_rows(weights)
+        if weights is None:
+            return float(self.n_rows)
+        return float(effective_number(weights.sum(), np.sum(self.squared_weights)))
 
     @cached_property
     def largest_share(self) -> float:
@@ -462,7 +464,20 @@ class Predictions:
         weights = self.importance
         if weights is None:
             return 1 / max(1, self.n_rows)
-        return float(weights.max(initial=0) / (weights.sum() or 1))
+        return float((weights / self.multiplicity).max(initial=0) / (weights.sum() or 1))
+
+    @property
+    def squared_weights(self) -> Floats | float:
+        """The sum of the squared weights of the rows that each row is or stands for: (n,), or one."""
+        return 1.0 if self.weights is None else self.weights**2 / self.multiplicity
+
+    @property
+    def label_variance(self) -> Floats:
+        """(n,) the mean variance p (1 - p) of the event of the rows that each row is or stands for."""
+        spread = self.chances.prod(axis=1)
+        if self.powers is None or self.counts is None:
+            return spread
+        return np.maximum(spread - self.powers[:, 0] / self.counts, 0.0)
 
     @property
     def n_classes(self) -> int:

@@ -82,6 +82,11 @@ class _ChiSquare(Estimator):
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
 
+    @property
+    def takes_counts(self) -> bool:  # type: ignore[override]
+        """Whether the cells do."""
+        return isinstance(self.binning, Binning) and self.binning.takes_counts
+
     def __post_init__(self) -> None:
         if not isinstance(self.binning, Binning):
             keep(self, binning=EqualMass(self.binning))
@@ -199,7 +204,7 @@ class _CellChiSquares(Evaluator):
         self.plan = TallyPlan(predictions, binning.cut(predictions), ("weight2", "complement"))
         self.forms = forms
         self.shape = (2,) if len(forms) == 2 else ()
-        self.variance = predictions.chances.prod(axis=1)
+        self.variance = predictions.label_variance / predictions.multiplicity
         self.fixed = self._variances(None)
         self.uncertain = int((self.fixed > 0).sum())
         self.freedom = self.uncertain - _FITTED[df] if isinstance(df, str) else df

@@ -343,6 +343,7 @@ class ObservedToExpected(Estimator):
     """
 
     quantity: ClassVar[str] = "observed over expected number of events"
+    takes_counts: ClassVar[bool] = True
     is_error: ClassVar[bool] = False
     bounds = between(0.0)
     two_outcomes: ClassVar[bool] = True

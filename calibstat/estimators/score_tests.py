@@ -159,6 +159,7 @@ class MeanCalibration(Estimator):
     quantity: ClassVar[str] = "mean outcome minus mean prediction (signed, probability units)"
     bounds = between(-1.0, 1.0)
     two_outcomes: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
     extreme: ClassVar[Extreme] = "either"
@@ -200,6 +201,7 @@ class ScoreExcess(Estimator):
 
     score: Score = "brier"
     quantity: ClassVar[str] = "mean score minus the mean that the predictions promise (signed)"
+    takes_counts: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
     extreme: ClassVar[Extreme] = "either"

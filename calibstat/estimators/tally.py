@@ -229,7 +229,8 @@ class TallyPlan:
         found: Array = np.bincount(place, weights, minlength=shape[0] * shape[1]).reshape(shape)
         known = found.any(axis=-1)  # a cell may be empty
         if weights is not None:
-            found = effective_number(found, np.bincount(place, weights**2, minlength=found.size).reshape(shape))
+            squares = np.bincount(place, self.predictions.squared_weights, minlength=found.size)
+            found = effective_number(found, squares.reshape(shape))
         return float(found[known].min(initial=len(outcomes)))
 
     def signed(self, outcomes: Array, signs: Array) -> Tally:
@@ -257,7 +258,7 @@ class TallyPlan:
         """Sum of squared weights of each cell, where it is needed."""
         if "weight2" not in self.needs:
             return _NONE
-        return weight if weights is None else self._sum(weights**2)
+        return weight if weights is None else self._sum(weights**2 / self.predictions.multiplicity)
 
     def _complement(self, weights: Array | None) -> Floats:
         """Sum of the first column of the predictions in each cell, where it is needed."""
@@ -304,7 +305,7 @@ class TallyPlan:
             return sums
         floating = np.issubdtype(outcomes.dtype, np.floating)
         distance = self._distances(outcomes) if floating else self._squares(outcomes)
-        return self._sum(_weighted(distance, None if weights is None else weights**2))
+        return self._sum(_weighted(distance, None if weights is None else weights**2 / self.predictions.multiplicity))
 
     def _squares(self, outcomes: Array) -> Floats:
         """Squared norm of outcome - prediction, on the event alone for two classes: (..., n)."""
@@ -345,8 +346,8 @@ class BinnedEstimator(Estimator):
     interval_about: ClassVar[str] = "the *binned* error, in these cells (a lower bound of the unbinned one)"
 
     def reads_counts(self, n_classes: int) -> bool:  # noqa: ARG002
-        """Whether sums of weights suffice, and not of their squares, and the cells are those of single rows."""
-        return {"weight2", "square"}.isdisjoint(self.needs) and self.binning.takes_counts
+        """Whether the cells are those of single rows."""
+        return self.binning.takes_counts
 
     @property
     def estimand(self) -> Estimator:

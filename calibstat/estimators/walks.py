@@ -659,7 +659,7 @@ class _QuadraticEvaluator(Evaluator):
         law: tuple[str, Callable[[float], Floats], float],
     ) -> None:
         self.ordered, self.measure, self.functional, self.law = ordered, measure, functional, law
-        self.scale = None if ordered.own is not None or ordered.scale is None else ordered.scale**2
+        self.scale = ordered.scale**2 if ordered.unweighted and ordered.scale is not None else None
         self.clock = _clock_both_ways(ordered, None)
         self.stretches = measure(self.clock)
 
@@ -675,7 +675,7 @@ class _QuadraticEvaluator(Evaluator):
 
     @property
     def capabilities(self) -> Capabilities:
-        law = (lambda: scaled_law(*self.law, self.scale or 0.0)) if self.ordered.own is None else None
+        law = (lambda: scaled_law(*self.law, self.scale or 0.0)) if self.ordered.unweighted else None
         return Capabilities(
             signed=self._signed,
             large_sample=None if law is None else lambda _: law(),
@@ -756,8 +756,10 @@ class Ordered:
         self.listed = bool((first == np.arange(len(first))).all() and (self.order[1:] > self.order[:-1]).all())
         self.stops = np.append(first_of_ties(self.column), len(self.column))
         self.event = self.column if predictions.keys == (1,) else predictions.event[self.order]
+        self.unweighted = predictions.unweighted
         self.own = None if predictions.weights is None else predictions.weights[self.order]
         self.counts = 1.0 if predictions.counts is None else predictions.counts[self.order]
+        self.within = None if predictions.powers is None else predictions.powers[self.order, 0] / self.counts
 
     @cached_property
     def values(self) -> Floats:
@@ -777,7 +779,7 @@ class Ordered:
         chance = np.clip(self.event, 0.0, 1.0)
         variance: Floats = np.subtract(1, chance)
         variance *= chance
-        return variance
+        return variance if self.within is None else np.maximum(variance - self.within, 0.0)
 
     @cached_property
     def scale(self) -> float | None:

@@ -16,7 +16,7 @@ from calibstat.binnings.base import Cells
 from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE
 from calibstat.data.sample import GivenNames, Sample
-from calibstat.draws.poisson_binomial import CellCounts, fast_length, reach_of_sum
+from calibstat.draws.poisson_binomial import CellCounts, fast_length, reach_of_sum, three_chances
 from calibstat.estimators.base import Estimator, Evaluator, Extreme
 from calibstat.lenses.base import Lens
 from calibstat.nulls._exact_sums import CERTAINLY_ZERO, Atoms, common_divisor, enumerate_sum, pooled
@@ -211,17 +211,22 @@ class LinearSum:
     """Independent numbers whose sum, with its mean, is the statistic: one of each row that leaves something to chance.
 
     Of two outcomes, `two` has what the second adds to the first (m,), and its chance (m,); of more, `several` has all.
+    So it does of rows that stand for several; where one outcome adds the same in all of them, `counts` (m,) of `two`.
     """
 
     mean: float
     two: tuple[Floats, Floats] | None = None
     several: RowSums | None = None
+    counts: Floats | None = None
 
     @classmethod
-    def of(cls, table: Floats, chances: Floats, counts: Floats | None = None) -> LinearSum | None:
+    def of(
+        cls, table: Floats, chances: Floats, counts: Floats | None = None, powers: Floats | None = None
+    ) -> LinearSum | None:
         """Take what each outcome of a row adds (K, n), and its chances (n, K); None where something may be infinite.
 
-        Rows may stand for several each, `counts` (n,), which add that together.
+        Rows may stand for several each, `counts` (n,), which add that together; of two outcomes they may have different
+        chances, of which `powers` tell (`Predictions.powers`).
         """
         masses, counts = chances.T, np.ones(len(chances)) if counts is None else counts
         if len(table) == 2 and (counts == 1).all():
@@ -234,7 +239,14 @@ class LinearSum:
         values = np.where(masses > 0, values - means, 0.0)
         moves = (masses * np.abs(values)).sum(axis=0) > 0
         values, masses = values[:, moves], np.ascontiguousarray(masses[:, moves])
-        return cls(float(counts @ means), several=RowSums(values, masses, counts[moves]))
+        mean, counts = float(counts @ means), counts[moves]
+        if len(table) == 2 and moves.any():
+            size, chance = values[1] - values[0], masses[1]
+            if _alike(np.abs(size)):
+                if powers is not None:
+                    chance, counts = three_chances(chance, counts, powers[moves])
+                return cls(mean, (np.tile(size, len(chance) // len(size)), chance), counts=counts)
+        return cls(mean, several=RowSums(values, masses, counts))
 
     @classmethod
     def of_residuals(cls, event: Floats, weights: Floats) -> LinearSum:
@@ -260,7 +272,8 @@ class LinearSum:
     @property
     def rows(self) -> int:
         """How many rows leave something to chance."""
-        return len(self.two[0]) if self.two is not None else int(self.numbers.counts.sum())
+        counted = self.two is None or self.counts is not None
+        return round(self.numbers.counts.sum()) if counted else len(self.two[0])  # type: ignore[index]
 
     @cached_property
     def numbers(self) -> RowSums:
@@ -268,6 +281,8 @@ class LinearSum:
         if self.several is not None:
             return self.several
         size, chance = self.two  # type: ignore[misc]
+        if self.counts is not None:
+            return RowSums.of_residuals(size, chance, self.counts)
         found = _pooled(size, chance) if len(size) > _ROWS_TO_POOL else (size, chance, np.ones(len(size)))
         return RowSums.of_residuals(*found)
 
@@ -543,7 +558,9 @@ def linear_sum(estimator: Estimator, sample: Sample, evaluator: Evaluator) -> Li
     """Return the numbers of rows of a linear statistic; None if it is not linear, or its evidence of no known kind."""
     terms = evaluator.capabilities.linear
     predictions = sample.predictions
-    found = None if terms is None else LinearSum.of(terms(), predictions.chances, predictions.counts)
+    found = (
+        None if terms is None else LinearSum.of(terms(), predictions.chances, predictions.counts, predictions.powers)
+    )
     return None if found is None or extreme_of(estimator, found.mean) is None else found
 
 
@@ -579,9 +596,8 @@ def exact_sum(found: LinearSum) -> AtomSum | None:
     if found.rows == 0:
         return _around(found.mean, CERTAINLY_ZERO)
     if found.two is not None:
-        length = np.abs(found.two[0])
-        if np.ptp(length) <= ROUNDING * length.max():
-            return _count_law(found.mean, *found.two)
+        if _alike(np.abs(found.two[0])):
+            return _count_law(found.mean, *found.two, found.counts)
     return _enumerated(found) if found.rows <= _ROWS_TO_ENUMERATE else None
 
 
@@ -591,13 +607,18 @@ def _around(mean: float, first: Atoms, second: Atoms = CERTAINLY_ZERO, rounding:
     return AtomSum(first, Atoms(second.values + mean, second.masses), mean, rounding, floor)
 
 
-def _count_law(mean: float, size: Floats, chance: Floats) -> AtomSum:
+def _alike(lengths: Floats) -> bool:
+    return bool(np.ptp(lengths) <= ROUNDING * lengths.max())
+
+
+def _count_law(mean: float, size: Floats, chance: Floats, counts: Floats | None) -> AtomSum:
     """Return the law of a number times a count: the Poisson-binomial one, of events where the number is positive."""
     chances = chance if size.min() > 0 else np.where(size > 0, chance, 1 - chance)
     cells = Cells(1, np.zeros(len(size), dtype=np.intp), "fixed")
-    ((first, masses),) = CellCounts(chances, cells).laws
+    ((first, masses),) = CellCounts(chances, cells, several=counts).laws
     kept = np.flatnonzero(masses)
-    values = float(np.abs(size).mean()) * (first + kept - chances.sum())
+    expected = float(chances.sum() if counts is None else counts @ chances)
+    values: Floats = float(np.abs(size).mean()) * (first + kept - expected)
     return _around(mean, Atoms(values, masses[kept] / masses.sum()))
 
 
@@ -625,7 +646,7 @@ def _enumerated(found: LinearSum) -> AtomSum | None:
 
 def _lattice_sum(found: LinearSum) -> AtomSum | None:
     """Return the exact law where few different numbers lie on one lattice, by its transform; None elsewhere."""
-    if found.two is None:
+    if found.two is None or found.counts is not None:
         return None
     (size, chance), counts = np.unique(found.two, axis=1, return_counts=True)
     lengths = np.unique(np.abs(size))
@@ -661,7 +682,7 @@ def _rounded_sum(found: LinearSum) -> AtomSum | None:
     / M}` (De Pril 1986 has the recursion): one Fourier transform of the powers at k j_i. Rows that are not rare are
     convolved one by one. Roundings are independent of mean zero, and reach four of their standard deviations.
     """
-    if found.two is None:
+    if found.two is None or found.counts is not None:
         return None
     size, chance = found.two
     rarer, size = np.minimum(chance, 1 - chance), np.where(chance > 0.5, -size, size)

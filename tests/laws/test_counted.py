@@ -17,13 +17,15 @@ NEAR = dict(rtol=1e-9, atol=1e-11)
 ON_A_MESH = dict(rtol=1e-4)  # of few predictions it is coarser
 
 
-def both(n_classes, m=23, seed=3, most=9):
+def both(n_classes, m=23, seed=3, most=9, weighted=False):
     """The same rows twice: counted, and written out."""
     rng = np.random.default_rng(seed)
     prob = rng.dirichlet(np.ones(n_classes), m)
     counts = np.array([rng.multinomial(n, p) for n, p in zip(rng.integers(1, most, m), prob, strict=True)])
     variables = {"age": rng.integers(1, 8, m).astype(float), "sex": rng.choice(["f", "m"], m)}
-    together = cs.Sample.from_counts(prob, counts, variables=variables, labels=LABELS[:n_classes])
+    weights = rng.choice([0.5, 1.0, 2.5], m) if weighted else None
+    known = dict(variables=variables, sample_weight=weights, labels=LABELS[:n_classes])
+    together = cs.Sample.from_counts(prob, counts, **known)
     return together, cs.Sample.of(together.predictions, together.outcomes)
 
 
@@ -34,10 +36,11 @@ def always(monkeypatch):
 
 
 @every(READING)
-def test_a_value_of_counts_is_that_of_the_rows(entry, always):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_value_of_counts_is_that_of_the_rows(entry, weighted, always):
     near = ON_A_MESH if isinstance(entry.thing.core, cs.SmoothECE) else NEAR
     for n_classes in entry.classes:
-        together, single = both(n_classes)
+        together, single = both(n_classes, weighted=weighted)
         seen = entry.thing.lens(together)
         if not entry.thing.core.reads_counts(seen.each.n_classes):
             continue
@@ -56,8 +59,14 @@ TESTED = [
     cs.LogScore(),
     cs.Spiegelhalter(),
     cs.MeanCalibration(),
+    cs.ObservedToExpected(),
+    cs.ScoreExcess(),
+    cs.HosmerLemeshow(cs.EqualWidth(4)),
+    cs.DebiasedL2(cs.EqualMass(4)),
+    cs.DebiasedCE(cs.EqualWidth(4)),
     cs.Kuiper(),
     cs.AndersonDarling(),
+    cs.CramerVonMises(),
     cs.SmoothECE(),
     cs.Cox(),
     cs.RMSE(),
@@ -69,19 +78,21 @@ ROWS = [(60, 20), (300, 5000)]  # some hundred rows, and three quarters of a mil
 
 
 @pytest.mark.parametrize(("m", "most"), slow_but([ROWS[0]], ROWS), ids=["few", "many"])
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("estimator", TESTED, ids=repr)
-def test_a_test_of_counts_is_that_of_the_rows(estimator, m, most, always):
+def test_a_test_of_counts_is_that_of_the_rows(estimator, weighted, m, most, always):
     n_classes = 3 if isinstance(estimator.lens, cs.TopLabel) or "Simplex" in repr(estimator) else 2
-    together, single = both(n_classes, m, seed=5, most=most)
+    together, single = both(n_classes, m, seed=5, most=most, weighted=weighted)
     found, expected = (cs.calibration_test(each, estimator, rng=1) for each in (together, single))
     assert found.statistic == pytest.approx(expected.statistic, rel=2e-3 if "Smooth" in repr(estimator) else 1e-9)
     assert found.question.n == expected.question.n == len(single)
     assert found.question.counts._asdict() == pytest.approx(expected.question.counts._asdict())
     assert str(found.direction) == str(expected.direction)
+    assert found.standardized == pytest.approx(expected.standardized, rel=2e-3 if "Smooth" in repr(estimator) else 1e-9)
     one, other = found.null_distribution, expected.null_distribution
     assert one.monte_carlo == other.monte_carlo
     if one.monte_carlo:
-        draws, rows = (_drawn(each, estimator, n_classes, m, most) for each in (True, False))
+        draws, rows = (_drawn(each, estimator, n_classes, m, most, weighted) for each in (True, False))
         assert stats.ks_2samp(draws, rows, method="asymp").pvalue > 1e-3
         assert stats.ks_2samp(draws, 1.2 * rows, method="asymp").pvalue < 1e-3  # the negative control
     else:
@@ -91,8 +102,8 @@ def test_a_test_of_counts_is_that_of_the_rows(estimator, m, most, always):
         assert float(one.mean) == pytest.approx(float(other.mean), rel=1e-9, abs=1e-9)
 
 
-def _drawn(read, estimator, n_classes, m, most):
-    together, single = both(n_classes, m, seed=5, most=most)
+def _drawn(read, estimator, n_classes, m, most, weighted):
+    together, single = both(n_classes, m, seed=5, most=most, weighted=weighted)
     null = cs.Consistency(4000)
     law = cs.calibration_test(together if read else single, estimator, null=null, rng=2 + read).null_distribution
     return law.samples
@@ -111,7 +122,7 @@ def test_more_rows_than_can_be_written_out_are_tested():
     wrong = cs.Sample.from_counts(np.clip(prob + 3e-5, 0, 1), events=events, trials=trials)
     assert cs.calibration_test(wrong, cs.ECE()).pvalue < 1e-6
     with pytest.raises(ValueError, match="the sample counts 10,000,000,000 rows"):
-        cs.calibration_test(calibrated, cs.DebiasedL2(cs.EqualMass(5)))
+        cs.calibration_test(calibrated, cs.KendallTau())
 
 
 def in_steps(p, y):
