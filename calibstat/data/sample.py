@@ -456,7 +456,7 @@ class Predictions:
         weights = self.importance
         if weights is None:
             return float(self.n_rows)
-        return float(effective_number(weights.sum(), np.sum(self.squared_weights)))
+        return float(effective_number(weights.sum(), (weights**2 / self.multiplicity).sum()))
 
     @cached_property
     def largest_share(self) -> float:

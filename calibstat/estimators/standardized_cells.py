@@ -256,7 +256,8 @@ class MultiscaleL2(_StandardizedErrors):
         if predictions.counts is not None:
             ends = np.cumsum(predictions.counts[order]).astype(np.intp)
             finest = [m for m in scales_of(int(ends[-1])) if m < 2 * len(ends)]
-            scales = [_between_rows(values, ends, m) for m in finest]
+            own = None if predictions.unweighted else predictions.weights
+            scales = [_between_rows(values, ends, m) if own is None else _starts(values, own[order], m) for m in finest]
             return ScalesEvaluator(predictions, order, scales, self.denominator)
         weights = None if predictions.weights is None else predictions.weights[order]
         scales = [_starts(values, weights, m) for m in scales_of(len(values))]

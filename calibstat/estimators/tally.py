@@ -22,7 +22,16 @@ from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats, Ints, effective_number
 from calibstat.data.checks import locked
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import Capabilities, CellTerms, Estimator, Evaluator, Expansion, two_classes
+from calibstat.estimators.base import (
+    Capabilities,
+    CellTerms,
+    Estimator,
+    Evaluator,
+    Expansion,
+    all_weights,
+    is_chances,
+    two_classes,
+)
 
 # Stands for sums that are not needed.
 _NONE: Final = locked(np.empty(0))
@@ -225,12 +234,19 @@ class TallyPlan:
                 else np.stack([tally.weight - tally.outcome[..., 0], tally.outcome[..., 0]], axis=-1)
             )
             return float(each[tally.weight > 0].min(initial=self.predictions.n_rows))
+        if is_chances(outcomes):  # of rows that stand for several, of one weight each
+            masses_of, squares = (
+                np.stack([self._sum(masses * share) for share in outcomes.T], axis=-1)
+                for masses in (all_weights(self.predictions, None), self.predictions.squared_weights)
+            )
+            return float(
+                effective_number(masses_of, squares)[masses_of.any(axis=-1)].min(initial=self.predictions.n_rows)
+            )
         place, shape = self.cells.index * n_classes + outcomes, (self.cells.size, n_classes)
         found: Array = np.bincount(place, weights, minlength=shape[0] * shape[1]).reshape(shape)
         known = found.any(axis=-1)  # a cell may be empty
         if weights is not None:
-            squares = np.bincount(place, self.predictions.squared_weights, minlength=found.size)
-            found = effective_number(found, squares.reshape(shape))
+            found = effective_number(found, np.bincount(place, weights**2, minlength=found.size).reshape(shape))
         return float(found[known].min(initial=len(outcomes)))
 
     def signed(self, outcomes: Array, signs: Array) -> Tally:

@@ -211,7 +211,7 @@ class LinearSum:
     """Independent numbers whose sum, with its mean, is the statistic: one of each row that leaves something to chance.
 
     Of two outcomes, `two` has what the second adds to the first (m,), and its chance (m,); of more, `several` has all.
-    So it does of rows that stand for several; where one outcome adds the same in all of them, `counts` (m,) of `two`.
+    `counts` (m,) of `two` say how many rows each stands for, if they do.
     """
 
     mean: float
@@ -240,13 +240,13 @@ class LinearSum:
         moves = (masses * np.abs(values)).sum(axis=0) > 0
         values, masses = values[:, moves], np.ascontiguousarray(masses[:, moves])
         mean, counts = float(counts @ means), counts[moves]
-        if len(table) == 2 and moves.any():
-            size, chance = values[1] - values[0], masses[1]
-            if _alike(np.abs(size)):
-                if powers is not None:
-                    chance, counts = three_chances(chance, counts, powers[moves])
-                return cls(mean, (np.tile(size, len(chance) // len(size)), chance), counts=counts)
-        return cls(mean, several=RowSums(values, masses, counts))
+        if len(table) > 2:
+            return cls(mean, several=RowSums(values, masses, counts))
+        size, chance = values[1] - values[0], masses[1]
+        if powers is not None and _alike(np.abs(size)):
+            chance, counts = three_chances(chance, counts, powers[moves])
+            size = np.tile(size, 3)
+        return cls(mean, (size, chance), counts=counts)
 
     @classmethod
     def of_residuals(cls, event: Floats, weights: Floats) -> LinearSum:
@@ -595,9 +595,8 @@ def exact_sum(found: LinearSum) -> AtomSum | None:
     """Return the exact law where it is that of a count, or few rows are left to chance; None elsewhere."""
     if found.rows == 0:
         return _around(found.mean, CERTAINLY_ZERO)
-    if found.two is not None:
-        if _alike(np.abs(found.two[0])):
-            return _count_law(found.mean, *found.two, found.counts)
+    if found.two is not None and _alike(np.abs(found.two[0])):
+        return _count_law(found.mean, *found.two, found.counts)
     return _enumerated(found) if found.rows <= _ROWS_TO_ENUMERATE else None
 
 
@@ -618,7 +617,7 @@ def _count_law(mean: float, size: Floats, chance: Floats, counts: Floats | None)
     ((first, masses),) = CellCounts(chances, cells, several=counts).laws
     kept = np.flatnonzero(masses)
     expected = float(chances.sum() if counts is None else counts @ chances)
-    values: Floats = float(np.abs(size).mean()) * (first + kept - expected)
+    values = np.asarray(np.abs(size).mean() * (first + kept - expected), dtype=float)
     return _around(mean, Atoms(values, masses[kept] / masses.sum()))
 
 
@@ -646,9 +645,10 @@ def _enumerated(found: LinearSum) -> AtomSum | None:
 
 def _lattice_sum(found: LinearSum) -> AtomSum | None:
     """Return the exact law where few different numbers lie on one lattice, by its transform; None elsewhere."""
-    if found.two is None or found.counts is not None:
+    if found.two is None:
         return None
-    (size, chance), counts = np.unique(found.two, axis=1, return_counts=True)
+    (size, chance), each = np.unique(found.two, axis=1, return_inverse=True)
+    counts = np.bincount(each.ravel(), found.counts)
     lengths = np.unique(np.abs(size))
     if len(size) > _DIFFERENT:
         return None
@@ -682,35 +682,37 @@ def _rounded_sum(found: LinearSum) -> AtomSum | None:
     / M}` (De Pril 1986 has the recursion): one Fourier transform of the powers at k j_i. Rows that are not rare are
     convolved one by one. Roundings are independent of mean zero, and reach four of their standard deviations.
     """
-    if found.two is None or found.counts is not None:
+    if found.two is None:
         return None
     size, chance = found.two
+    several = np.ones(len(size)) if found.counts is None else found.counts
     rarer, size = np.minimum(chance, 1 - chance), np.where(chance > 0.5, -size, size)
     often = rarer > _ODDS / (1 + _ODDS)
     variance = rarer * (1 - rarer)
-    if often.sum() > _NOT_RARE or variance.sum() > _EVENTS:
+    if several[often].sum() > _NOT_RARE or several @ variance > _EVENTS:
         return None
-    largest, spread = float(np.abs(size).max()), float(size**2 @ variance)
+    largest, spread = float(np.abs(size).max()), float(size**2 @ (several * variance))
     step = 2 * float(reach_of_sum(largest, spread)) / _POINTS
     place = np.rint(size / step).astype(np.intp)
-    rounding = _ROUNDED * math.sqrt(float((size - place * step) ** 2 @ variance))
-    wave = _wave_of_rare(place[~often], rarer[~often])
-    (moves, shares), counts = np.unique([place[often], rarer[often]], axis=1, return_counts=True)
+    rounding = _ROUNDED * math.sqrt(float((size - place * step) ** 2 @ (several * variance)))
+    wave = _wave_of_rare(place[~often], rarer[~often], several[~often])
+    (moves, shares), each = np.unique([place[often], rarer[often]], axis=1, return_inverse=True)
+    counts = np.bincount(each.ravel(), several[often])
     for move, share, count in zip(moves, shares, counts, strict=True):
         turn = np.exp(-2j * np.pi / _POINTS * (np.arange(len(wave)) * move % _POINTS))
         wave *= (1 - share + share * turn) ** count
-    return _moved(found.mean, wave, _POINTS, step, float(place @ rarer), rounding)
+    return _moved(found.mean, wave, _POINTS, step, float(place @ (several * rarer)), rounding)
 
 
-def _wave_of_rare(place: Ints, chance: Floats) -> Array:
-    """Return the transform of the law of a sum of places that occur with some chance."""
+def _wave_of_rare(place: Ints, chance: Floats, counts: Floats) -> Array:
+    """Return the transform of the law of a sum of places that occur with some chance, each `counts` times."""
     powers, odds = np.zeros(_POINTS), chance / (1 - chance)
     power, kept = odds.copy(), np.arange(len(odds))
     for k in range(1, _TERMS + 1):
-        np.add.at(powers, k * place[kept] % _POINTS, power * ((-1) ** (k + 1) / k))
+        np.add.at(powers, k * place[kept] % _POINTS, counts[kept] * power * ((-1) ** (k + 1) / k))
         power *= odds[kept]
         some = power > _NEGLIGIBLE
         if not some.any():
             break
         power, kept = power[some], kept[some]
-    return np.exp(np.fft.rfft(powers) + np.log1p(-chance).sum())
+    return np.exp(np.fft.rfft(powers) + counts @ np.log1p(-chance))
