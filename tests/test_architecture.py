@@ -144,6 +144,7 @@ INSIDE = {
     ("ledgers/ledger.py", "calibstat.ledgers.collect"),
     ("ledgers/ledger.py", "pandas"),
     ("ledgers/sql.py", "sqlglot"),
+    ("ledgers/table.py", "pandas"),
     ("estimators/panels.py", "calibstat.estimators.belt"),
     ("estimators/panels.py", "calibstat.estimators.cox"),
     ("estimators/panels.py", "calibstat.estimators.histogram"),

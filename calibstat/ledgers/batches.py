@@ -46,13 +46,17 @@ def batches_of(source: Any, choose: Choose) -> tuple[Iterator[Batch], int]:
         return _of_frames(parts, choose, "the frame"), 0
     if type(source).__module__.split(".")[0] in ("duckdb", "_duckdb"):
         return _of_frames(_of_duckdb(source, choose), choose, "the relation"), 0
+    if hasattr(source, "to_pyarrow_batches"):  # a table of ibis
+        chosen = choose(list(source.columns), "the table")
+        return _of_frames(source.select(*chosen.names).to_pyarrow_batches(chunk_size=ROWS), choose, "the table"), 0
     if _is_frame(source):
         return _of_frames([source], choose, "the frame"), 1
     if hasattr(source, "__iter__"):
         return _of_frames(source, choose), len(source) if hasattr(source, "__len__") else 0
     raise TypeError(
         f"the source is of type {type(source).__name__}, but a file, a folder, a pattern such as 'part-*.parquet', a "
-        "dataset of pyarrow, a frame of dask or polars, a relation of DuckDB, or an iterator of frames is expected"
+        "dataset of pyarrow, a frame of dask or polars, a relation of DuckDB, a table of ibis, or an iterator of "
+        "frames is expected"
     )
 
 

@@ -11,7 +11,9 @@ from calibstat._progress import track
 from calibstat._text import rows_moved
 from calibstat.data.frames import Selection, arguments_from, select
 from calibstat.data.sample import Sample
+from calibstat.ledgers import batches
 from calibstat.ledgers.batches import Batch, batches_of
+from calibstat.ledgers.engines import counted_by_engine, engine_of
 from calibstat.ledgers.ledger import Ledger
 from calibstat.lenses.base import Lens
 
@@ -34,11 +36,17 @@ def collect(
     counting = partial(_count, by=by, lenses=lenses, nan_policy=nan_policy)
     if hasattr(source, "to_delayed"):
         return _on_workers(source, choose, counting, labels)
-    batches, total = batches_of(source, choose)
+    if engine_of(source):
+        start, _ = batches_of(source.limit(batches.ROWS), choose)
+        first = added_up(counting(batch, labels, first=True)[0] for batch in start)
+        found = counted_by_engine(source, first, y_true=y_true, y_prob=y_prob, by=by)
+        if found is not None:
+            return found
+    parts, total = batches_of(source, choose)
 
     def ledgers() -> Iterable[Ledger]:
         known = labels
-        for batch in track(batches, total) if total else batches:
+        for batch in track(parts, total) if total else parts:
             ledger, known = counting(batch, known, first=known is labels)
             yield ledger
 

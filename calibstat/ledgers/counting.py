@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from calibstat.data.arrays import Array, Ints, Variable
+from calibstat.data.arrays import Array, Ints
 from calibstat.data.sample import Predictions, Sample
-from calibstat.ledgers.steps import HALVINGS, STEPS, middle_of, step_of
-from calibstat.ledgers.table import COUNTS, KEYS, SUMS
+from calibstat.ledgers.steps import COUNTS, HALVINGS, STEPS, SUMS, middle_of, step_of, terms_of
+from calibstat.ledgers.table import TAKEN, grouped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,19 +44,11 @@ def count_rows(lens: str, sample: Sample, by: Sequence[str]) -> pd.DataFrame:
     group, step = np.divmod(found if numbered is None else numbered[found], _WIDTH)
     columns: dict[str, Any] = {"lens": lens}
     if groups is not None:
-        columns |= {name: _values(predictions.variables[name], groups.first[group]) for name in by}
+        columns |= {name: grouped(predictions.variables[name].take(groups.first[group])) for name in by}
     columns["step"] = step + _FIRST
     columns |= {name: sums[k][found].astype(np.int64) for k, name in enumerate(COUNTS)}
     columns |= {name: sums[k][found] for k, name in enumerate(SUMS, start=len(COUNTS))}
     return pd.DataFrame(columns, index=np.arange(len(found)))
-
-
-def added_up(tables: Sequence[pd.DataFrame], by: Sequence[str]) -> pd.DataFrame:
-    """Add up the lines that have the same lens, groups and step, and put them in order."""
-    import pandas as pd
-
-    every = pd.concat(tables)
-    return every.groupby(["lens", *by, "step"], sort=True, observed=True)[[*COUNTS, *SUMS]].sum().reset_index()
 
 
 def _sums(event: Array, outcomes: Ints, place: Ints, n_places: int, numbered: Ints | None) -> Array:
@@ -67,10 +59,7 @@ def _sums(event: Array, outcomes: Ints, place: Ints, n_places: int, numbered: In
     for start in range(0, len(event), max(_AT_A_TIME, n_places)):
         part = slice(start, start + max(_AT_A_TIME, n_places))
         here, happened = place[part], outcomes[part].astype(float)
-        distance = event[part] - middle[here]
-        square = distance * distance
-        terms = (None, happened, distance, square, square * distance, square * square, distance * happened)
-        for total, term in zip(sums, terms, strict=True):
+        for total, term in zip(sums, terms_of(event[part] - middle[here], happened), strict=True):
             total += np.bincount(here, weights=term, minlength=n_places)
     return sums
 
@@ -90,12 +79,6 @@ def _groups(predictions: Predictions, by: Sequence[str]) -> _Groups | None:
     for name in by:
         if name not in predictions.variables:
             raise ValueError(f"the sample has no variable {name!r}; it has {tuple(predictions.variables)!r}")
-        if name in (*KEYS, *COUNTS, *SUMS):
+        if name in TAKEN:
             raise ValueError(f"a variable has the name {name!r}, which a ledger uses itself: rename it")
     return _Groups([predictions.variables[name].values for name in by]) if by else None
-
-
-def _values(variable: Variable, rows: Ints) -> Any:
-    """Return a variable in these rows as its names, or numbers."""
-    values = variable.values[rows]
-    return np.asarray(variable.levels)[values.astype(np.intp)] if variable.categorical else values

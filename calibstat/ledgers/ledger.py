@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from calibstat._text import counted, safe
-from calibstat.data.arrays import Floats
+from calibstat.data.arrays import Variable
 from calibstat.data.checks import as_variable, locked, named_columns
-from calibstat.data.columns import as_array
 from calibstat.data.counted import CountedSample
 from calibstat.data.frames import frame_names, numbers
 from calibstat.data.parameters import at_least_one, check_kind
 from calibstat.data.sample import Predictions, Sample
 from calibstat.ledgers import files
-from calibstat.ledgers.counting import added_up, count_rows
-from calibstat.ledgers.steps import STEPS, middle_of
-from calibstat.ledgers.table import COUNTS, SUMS, fault_of
+from calibstat.ledgers.counting import count_rows
+from calibstat.ledgers.steps import COUNTS, STEPS, SUMS, moments_of
+from calibstat.ledgers.table import added_up, fault_of, grouped, lines_of
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import CANONICAL, TopLabel
 from calibstat.lenses.restrict import Region
@@ -130,8 +129,8 @@ class Ledger:
         ----------
         source : path, or object with rows
             A file, a folder or a pattern of files (all Parquet, or all delimited text); a dataset of pyarrow; a frame
-            of dask, whose partitions are counted on its workers; a LazyFrame of polars; a relation of DuckDB; or an
-            iterator of frames of pandas, polars or pyarrow.
+            of dask, whose partitions are counted on its workers; a LazyFrame of polars, a relation of DuckDB or a table
+            of ibis, which count their rows themselves; or an iterator of frames of pandas, polars or pyarrow.
         y_true, y_prob, by
             Names of columns, as in `Sample.from_frame`; `by` as in `count`. In a folder, names such as ``site=north``
             of folders in it are values of a column.
@@ -190,7 +189,7 @@ class Ledger:
                 "buckets of numbers of rows, events and sums of predictions are no ledger but "
                 "Sample.from_counts(predicted / rows, events=events, trials=rows)"
             )
-        table = pd.DataFrame({name: as_array(name, frame[name]) for name in names})
+        table = pd.DataFrame({name: grouped(each) for name, each in _variables({n: frame[n] for n in names}).items()})
         counted_in = {name: numbers(name, frame[name]) for name in ("step", *COUNTS, *SUMS)}
         astray = np.isnan(counted_in["step"])
         if astray.any():
@@ -280,19 +279,21 @@ class Ledger:
         lens : Lens, optional
             One of those through which rows were counted; needed where there are several.
         where : mapping, optional
-            For columns of `by` a value, or a list of values, that rows have.
+            For columns of `by` a value, or several, that rows have. Types count: 1 is neither ``"1"`` nor True.
         """
         name = self._named(lens)
         table = self.table[self.table["lens"] == name]
         for column, wanted in (where or {}).items():
             if column not in self.by:
                 raise ValueError(f"the ledger does not keep {column!r} apart; its columns are {self.by!r}")
-            table = table[table[column].isin(wanted if isinstance(wanted, (list, tuple, set)) else [wanted])]
+            table = table[lines_of(self.table, column, wanted).loc[table.index]]
         if table.empty:
-            raise ValueError(f"the ledger has no rows with {dict(where or {})!r}; pass values that occur")
+            raise ValueError(
+                f"the ledger has no rows with {dict(where or {})!r} at once; pass values that occur together"
+            )
         rows, events = (table[each].to_numpy(np.int64) for each in COUNTS)
-        mean, powers = _moments(table, rows.astype(float))
-        known = {key: as_variable(column) for key, column in named_columns(table[list(self.by)]).items()}
+        mean, powers = moments_of(table)
+        known = _variables(table[list(self.by)])
         source = f"counted in steps of 1/{STEPS} of the prediction"
         if self.left_out[name]:
             source += f"; {counted(self.left_out[name], 'row')} left out, in steps of few rows"
@@ -319,6 +320,16 @@ class Ledger:
         by = f"by={self.by!r}, " if self.by else ""
         steps = counted(len(self.table), "step")
         return safe(f"Ledger(n={len(self)}, {by}lenses={tuple(self.classes)!r}, {steps})")
+
+
+def _variables(columns: Any) -> dict[str, Variable]:
+    found = named_columns(columns)
+    for name, each in found.items():
+        if each.missing() is not None:
+            raise ValueError(
+                f"the column {name!r} of groups has missing values: give these rows a group, or leave them out"
+            )
+    return {name: as_variable(each) for name, each in found.items()}
 
 
 def _plain(label: Any) -> Any:
@@ -360,16 +371,3 @@ def _two_outcomes(lens: Lens, seen: Predictions) -> tuple[Any, Any]:
             "through TopLabel(), ClassWise(label), or a Partition of two groups"
         )
     return seen.classes[0], seen.classes[1]
-
-
-def _moments(table: pd.DataFrame, rows: Floats) -> tuple[Floats, Floats]:
-    """Return the mean prediction of each line (m,), and sums of powers 2 to 4 of distances to it (m, 3)."""
-    first, second, third, fourth = (table[name].to_numpy(float) for name in SUMS[:4])
-    gap = first / rows
-    mean = np.clip(middle_of(table["step"].to_numpy()) + gap, 0.0, 1.0)
-    central = [
-        second - gap * first,
-        third - 3 * gap * second + 2 * gap**2 * first,
-        fourth - 4 * gap * third + 6 * gap**2 * second - 3 * gap**3 * first,
-    ]
-    return mean, np.stack(central, axis=1)

@@ -6,15 +6,20 @@ from collections.abc import Hashable, Sequence
 from importlib.util import find_spec
 from typing import Any, Final
 
-from calibstat.ledgers.steps import HALVINGS, ON_BORDER, STEPS
-from calibstat.ledgers.table import COUNTS, SUMS
+from calibstat.ledgers.steps import COUNTS, HALVINGS, ON_BORDER, STEPS, SUMS
+from calibstat.ledgers.table import TAKEN
 
 # What `step_of` and `middle_of` compute, each line of the one before; p is the probability, and happened 0 or 1.
 _SCALED: Final = f"""
     CASE WHEN happened IS NULL OR p < 0 OR p > 1 THEN NULL WHEN p > 0.5 THEN 1.0 - p ELSE p END * {STEPS}.0"""
+# Logarithms err by a last digit, so that the product below may be just outside of (1/2, 1].
+_HALVINGS: Final = f"""
+    CASE WHEN scaled > 0 AND scaled < {1 - ON_BORDER} THEN FLOOR(-LN(scaled) / LN(2.0)) ELSE 0.0 END"""
+_FILLED: Final = f"CASE WHEN scaled < {1 - ON_BORDER} THEN scaled * POWER(2.0, halvings) END"
 _MIRRORED: Final = f"""
     CASE WHEN scaled = 0 THEN {-HALVINGS - 1} WHEN scaled <= {2.0**-HALVINGS} THEN {-HALVINGS}
-    WHEN scaled < {1 - ON_BORDER} THEN -FLOOR(-LN(scaled) / LN(2.0))
+    WHEN scaled < {1 - ON_BORDER} THEN
+        CASE WHEN filled > 1 THEN 1 WHEN filled <= 0.5 THEN -1 ELSE 0 END - halvings
     WHEN ABS(scaled - ROUND(scaled)) <= {ON_BORDER} THEN 2.0 * ROUND(scaled) ELSE 2.0 * FLOOR(scaled) + 1 END"""
 _STEP: Final = f"CASE WHEN p > 0.5 THEN {2 * STEPS} - mirrored ELSE mirrored END"
 _MIDDLE: Final = f"""
@@ -36,7 +41,7 @@ _ADDED_UP: Final = dict(
         strict=True,
     )
 )
-_OWN: Final = {"p", "happened", "scaled", "mirrored", "middle", "distance", "step", *_ADDED_UP}
+_GROUP: Final = "group_of_ledger_"
 
 
 def ledger_sql(
@@ -91,8 +96,9 @@ def ledger_sql(
     from sqlglot import Dialect, exp, parse_one
 
     groups = [by] if isinstance(by, str) else list(by)
-    if len(set(groups)) < len(groups) or _OWN & set(groups):
-        raise ValueError(f"by is {groups!r}, but different names are expected, none of {', '.join(sorted(_OWN))}")
+    lower = [name.lower() for name in groups]  # case is nothing to some databases
+    if len(set(lower)) < len(lower) or any(name in TAKEN or name.startswith(_GROUP) for name in lower):
+        raise ValueError(f"by is {groups!r}, but different names are expected, none of {', '.join(TAKEN)}")
     if len(labels) != 2 or labels[0] == labels[1]:
         raise ValueError(f"labels is {labels!r}, but two labels are expected, the event last")
     if Dialect.get(dialect) is None:
@@ -102,24 +108,30 @@ def ledger_sql(
     if not 1 <= len(parts) <= 3 or not all(parts):
         raise ValueError(f"table is {table!r}, but a name is expected, perhaps after those of its catalogue and schema")
 
-    def looked_up(before: Any, kept: Sequence[str], **computed: Any) -> Any:
-        """Select names as they are, and further columns by what computes them."""
-        names = [exp.column(each) for each in (*groups, *kept)]
-        return exp.select(*names, *(exp.alias_(each, name) for name, each in computed.items())).from_(before)
+    inside = [f"{_GROUP}{k}" for k in range(len(groups))]
+
+    def looked_up(before: Any, kept: Sequence[Any], **computed: Any) -> Any:
+        """Select columns as they are, and further ones by what computes them."""
+        return exp.select(*kept, *(exp.alias_(each, name) for name, each in computed.items())).from_(before)
 
     def then(query: Any, kept: Sequence[str], **texts: str) -> Any:
         texts_read = {name: parse_one(text, dialect="duckdb") for name, text in texts.items()}
-        return looked_up(query.subquery("rows_before"), kept, **texts_read)
+        return looked_up(query.subquery("rows_before"), [exp.column(each) for each in (*inside, *kept)], **texts_read)
 
     label, chance = exp.column(y_true), exp.cast(exp.column(y_prob), "double")
     cases = [exp.If(this=label.eq(exp.convert(each)), true=exp.convert(k)) for k, each in enumerate(labels)]
     place = dict(zip(("this", "db", "catalog"), map(exp.to_identifier, reversed(parts)), strict=False))
-    query = looked_up(exp.Table(**place), (), p=chance, happened=exp.Case(ifs=cases))
+    named = [exp.alias_(exp.column(each), name) for each, name in zip(groups, inside, strict=True)]
+    query = looked_up(exp.Table(**place), named, p=chance, happened=exp.Case(ifs=cases))
     query = then(query, ("p", "happened"), scaled=_SCALED)
+    query = then(query, ("p", "happened", "scaled"), halvings=_HALVINGS)
+    query = then(query, ("p", "happened", "scaled", "halvings"), filled=_FILLED)
     query = then(query, ("p", "happened"), mirrored=_MIRRORED)
     query = then(query, ("p", "happened"), step=_STEP, middle=_MIDDLE)
     query = then(query, ("step", "happened"), distance=_DISTANCE)
-    query = then(query, ("step",), **_ADDED_UP).group_by(*(exp.column(each) for each in (*groups, "step")))
+    query = then(query, ("step",), **_ADDED_UP).group_by(*(exp.column(each) for each in (*inside, "step")))
+    for each, name in zip(query.selects, groups, strict=False):
+        each.replace(exp.alias_(each.copy(), name))
     for name in query.find_all(exp.Identifier):
         name.set("quoted", True)
     return str(query.sql(dialect=dialect, pretty=True))

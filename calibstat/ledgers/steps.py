@@ -1,22 +1,48 @@
-"""Fine steps of a prediction, in which rows are counted: narrow where events or non-events are rare.
+"""Fine steps of a prediction, and what a ledger keeps of the rows in each.
 
 [0, 1] has 3600 steps of equal width, so that cells of 10, 12, 15, 16, 18, 20, 24, 25, 30, 40, 45, 50 or 100 equal
-widths consist of them. Their borders are steps of their own, as rounded predictions lie there. Next to 0 and 1 steps
-are halves of halves.
+widths consist of them. Their borders are steps of their own, as rounded predictions lie there; a prediction that is as
+near to a border as an error of rounding is counted on it. Next to 0 and 1 steps are halves of halves.
+
+Of the rows in a step a ledger keeps how many there are and how many had the event, the sums of four powers of the
+distances of their predictions from the middle of the step, and the sum of the distances of rows with the event. So the
+mean prediction and the exact law of the events are known of any cells that are made of steps.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 import numpy as np
 
-from calibstat.data.arrays import Floats, Ints
+from calibstat.data.arrays import Array, Floats, Ints
 
 STEPS: Final = 3600
 HALVINGS: Final = 40
 # A prediction this near to a border, in steps, is on it.
 ON_BORDER: Final = 1e-9
+COUNTS: Final = ("rows", "events")
+SUMS: Final = ("shift", "shift2", "shift3", "shift4", "along")
+
+
+def terms_of(distance: Floats, happened: Floats) -> Iterator[Array | None]:
+    """Yield what is added up over the rows of a step, in the order of COUNTS and SUMS; None stands for ones."""
+    square = distance * distance
+    yield from (None, happened, distance, square, square * distance, square * square, distance * happened)
+
+
+def moments_of(kept: Any) -> tuple[Floats, Floats]:
+    """Return the mean prediction of each step of a table (m,), and sums of powers 2 to 4 of the distances to it (m, 3)."""
+    rows, first, second, third, fourth = (np.asarray(kept[name], dtype=float) for name in ("rows", *SUMS[:4]))
+    gap = first / rows
+    mean = np.clip(middle_of(np.asarray(kept["step"])) + gap, 0.0, 1.0)
+    central = [
+        second - gap * first,
+        third - 3 * gap * second + 2 * gap**2 * first,
+        fourth - 4 * gap * third + 6 * gap**2 * second - 3 * gap**3 * first,
+    ]
+    return mean, np.stack(central, axis=1)
 
 
 def step_of(event: Floats) -> Ints:
@@ -30,9 +56,9 @@ def step_of(event: Floats) -> Ints:
     border = np.rint(scaled)
     step = np.where(np.abs(scaled - border) <= ON_BORDER, 2 * border, 2 * np.floor(scaled) + 1).astype(np.intp)
     small = np.flatnonzero(scaled < 1 - ON_BORDER)
-    with np.errstate(divide="ignore"):
-        halves = np.floor(-np.log2(scaled[small]))
-    step[small] = np.where(scaled[small] == 0, -HALVINGS - 1, -np.minimum(halves, HALVINGS))
+    part, halvings = np.frexp(scaled[small])  # part * 2**halvings, where the part is at least 1/2
+    halvings -= part == 0.5
+    step[small] = np.where(part == 0, -HALVINGS - 1, np.maximum(halvings, -HALVINGS))
     return np.where(upper, 2 * STEPS - step, step)
 
 

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import dataset, parquet
 
 import calibstat as cs
-from calibstat.ledgers import batches
+from calibstat.ledgers import batches, engines
 
 N = 5000
 NAMES = dict(y_true="y", y_prob="p")
@@ -74,6 +74,49 @@ def test_every_source_gives_the_ledger_of_the_rows(kind, tmp_path):
     rows = frame()
     expected = parts(rows)[0] if kind == "parquet" else rows
     alike(cs.Ledger.collect(SOURCES[kind](rows, tmp_path), **NAMES, by="site"), in_memory(expected))
+
+
+OF_ENGINES = {
+    "polars": lambda rows: pl.from_pandas(rows).lazy(),
+    "duckdb": lambda rows: duckdb.connect().from_df(rows),
+    "ibis": lambda rows: of_ibis(rows),
+}
+
+
+def of_ibis(rows):
+    connection = pytest.importorskip("ibis").duckdb.connect()
+    connection.con.from_df(rows).create("stays")
+    return connection.table("stays")
+
+
+@pytest.mark.parametrize("engine", OF_ENGINES)
+def test_an_engine_counts_its_rows_itself(engine, monkeypatch):
+    """Only its first rows, which fix the classes, and the lines of the ledger come over."""
+    rows = frame().assign(code=lambda each: each["other"], flag=lambda each: each["p"] > 0.3, number=3)
+    seen, of = [], batches.batches_of
+    monkeypatch.setattr("calibstat.ledgers.collect.batches_of", lambda *given: seen.append(given[0]) or of(*given))
+    by = ["site", "code", "flag", "number"]
+    found = cs.Ledger.collect(OF_ENGINES[engine](rows), **NAMES, by=by)
+    alike(found, in_memory(rows, by=by))
+    assert len(seen) == 1
+    monkeypatch.setattr(engines, "find_spec", lambda name: None)
+    alike(cs.Ledger.collect(OF_ENGINES[engine](rows), **NAMES, by=by), found)
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize("engine", OF_ENGINES)
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [("p", np.nan, "4321"), ("p", 1.5, "4321"), ("y", 7, "y_true holds 7"), ("site", None, "4321")],
+)
+def test_rows_that_an_engine_cannot_count_are_named(engine, column, value, said):
+    rows = frame()
+    rows.loc[4321, column] = value
+    with pytest.raises(ValueError, match=rf"the (frame|relation|table): .*{said}"):
+        cs.Ledger.collect(OF_ENGINES[engine](rows), **NAMES, by="site")
+    if value is None or np.isnan(value):
+        found = cs.Ledger.collect(OF_ENGINES[engine](rows), **NAMES, by="site", nan_policy="omit")
+        alike(found, in_memory(rows.drop(index=4321)))
 
 
 def test_a_duckdb_column_may_have_any_name():

@@ -182,3 +182,70 @@ def test_many_groups_are_counted_as_few(monkeypatch):
     monkeypatch.setattr(counting, "_WIDTH", 10**9)
     monkeypatch.setattr(counting, "_AT_A_TIME", 777)
     pd.testing.assert_frame_equal(cs.Ledger.count(sample, by=["site"]).table, few.table, rtol=1e-12)
+
+
+def of_every_type(n=600):
+    p = rows(n).y_prob[:, 1]
+    flag, code, number = (np.arange(n) % k for k in (2, 3, 4))
+    texts = np.array(["1", "2", "True"])[code]
+    return pd.DataFrame({"y": p > 0.4, "p": p, "flag": flag == 1, "code": texts, "number": number})
+
+
+TYPED = ("flag", "code", "number")
+
+
+def by_type(frame):
+    return cs.Ledger.count(cs.Sample.from_frame(frame, y_true="y", y_prob="p", variables=list(TYPED)), by=TYPED)
+
+
+@pytest.mark.parametrize("way", ["count", "saved", "added", "asked"])
+def test_groups_keep_their_types(way, tmp_path):
+    """'1' is not 1, and True is neither."""
+    frame = of_every_type()
+    ledger = by_type(frame)
+    if way == "saved":
+        ledger.save(tmp_path / "a.parquet")
+        ledger = cs.Ledger.load(tmp_path / "a.parquet")
+    elif way == "added":
+        ledger = by_type(frame[:100]) + by_type(frame[100:])
+    elif way == "asked":
+        duckdb = pytest.importorskip("duckdb")
+        query = cs.ledger_sql("frame", y_true="y", y_prob="p", by=TYPED, labels=(False, True))
+        ledger = cs.Ledger.from_frame(duckdb.sql(query).df(), by=TYPED, labels=(False, True))
+    assert [ledger.table[name].dtype.kind for name in ("flag", "number")] == ["b", "f"]
+    for where, expected in [
+        ({"flag": True}, frame["flag"]),
+        ({"flag": np.False_}, ~frame["flag"]),
+        ({"code": "1"}, frame["code"] == "1"),
+        ({"code": np.array(["1", "True"])}, frame["code"] != "2"),
+        ({"number": 1}, frame["number"] == 1),
+        ({"number": pd.Series([1, 3])}, frame["number"] % 2 == 1),
+        ({"number": range(2), "flag": True}, frame["number"] == 1),
+    ]:
+        assert len(ledger.sample(where=where)) == expected.sum()
+    for where, there in [
+        ({"flag": "True"}, "'flag' has the values False and True"),
+        ({"code": 1}, "'code' has the values '1', '2' and 'True'"),
+        ({"number": "1"}, "no rows with number '1'; 'number' has the values 0, 1, 2 and 3"),
+        ({"number": True}, "no rows with number True"),
+        ({"number": [1, 7]}, "no rows with number 7"),
+        ({"number": []}, "rows for no value of number"),
+        ({"number": 0, "flag": True}, "at once; pass values that occur together"),
+    ]:
+        with pytest.raises(ValueError, match=there):
+            ledger.sample(where=where)
+
+
+def test_groups_of_different_types_do_not_add_up():
+    frame = of_every_type()
+    with pytest.raises(ValueError, match="the column 'code' of groups holds numbers here and texts there"):
+        by_type(frame) + by_type(frame.assign(code=1))
+    texts = by_type(frame) + by_type(frame.assign(flag="unknown"))
+    assert set(texts.table["flag"]) == {"False", "True", "unknown"}
+
+
+def test_missing_groups_are_refused():
+    table = by_type(of_every_type()).table.drop(columns="lens")
+    table.loc[3, "code"] = None
+    with pytest.raises(ValueError, match="the column 'code' of groups has missing values"):
+        cs.Ledger.from_frame(table, by=TYPED, labels=(False, True))
