@@ -33,7 +33,7 @@ def terms_of(distance: Floats, happened: Floats) -> Iterator[Array | None]:
 
 
 def moments_of(kept: Any) -> tuple[Floats, Floats]:
-    """Return the mean prediction of each step of a table (m,), and sums of powers 2 to 4 of the distances to it (m, 3)."""
+    """Return the mean prediction in each line of a table (m,), and sums of powers 2 to 4 of distances to it (m, 3)."""
     rows, first, second, third, fourth = (np.asarray(kept[name], dtype=float) for name in ("rows", *SUMS[:4]))
     gap = first / rows
     mean = np.clip(middle_of(np.asarray(kept["step"])) + gap, 0.0, 1.0)
