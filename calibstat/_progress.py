@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
@@ -20,22 +20,28 @@ from typing import Any, ParamSpec, TextIO, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 Item = TypeVar("Item")
+Rows = TypeVar("Rows", bound=Sized)
 Listener = Callable[[float], None]
+Counter = Callable[[int], None]
 _listener: ContextVar[Listener | None] = ContextVar("calibstat_progress", default=None)
+_counter: ContextVar[Counter | None] = ContextVar("calibstat_rows_so_far", default=None)
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
+def listening(listener: Listener, counter: Counter | None = None) -> Iterator[None]:
     """Have `listener` called with the fraction done (0 to 1) of what runs inside the ``with`` block.
 
-    Where several loops follow each other, each may begin again at 0. What the listener raises stops the work.
+    Where several loops follow each other, each may begin again at 0. What the listener raises stops the work. The
+    `counter` is told the rows so far where nobody knows how many there will be.
     """
-    before = _listener.get()
+    before = _listener.get(), _counter.get()
     _listener.set(listener)
+    _counter.set(counter)
     try:
         yield
     finally:
-        _listener.set(before)
+        _listener.set(before[0])
+        _counter.set(before[1])
 
 
 def silent(work: Callable[[Item], T], item: Item) -> T:
@@ -93,11 +99,23 @@ def track(items: Iterable[T], total: int) -> Iterator[T]:
             yield item
 
 
+def track_rows(parts: Iterable[Rows]) -> Iterator[Rows]:
+    """Yield parts of a table of which nobody knows how many there are, and tell how many rows came so far."""
+    with bar_on_terminal():
+        rows = 0
+        for each in parts:
+            rows += len(each)
+            counter = _counter.get()
+            if counter is not None:
+                counter(rows)
+            yield each
+
+
 @contextmanager
 def bar_on_terminal() -> Iterator[None]:
     """Show one bar for what runs inside the ``with`` block, where nobody listens yet."""
     if _listener.get() is None and _somebody_waits():
-        with TerminalBar("calibstat", patience=PATIENCE) as bar, listening(bar.hear):
+        with TerminalBar("calibstat", patience=PATIENCE) as bar, listening(bar.hear, bar.count):
             yield
     else:
         yield
@@ -140,6 +158,7 @@ def _somebody_waits() -> bool:
 PATIENCE = 2.0  # seconds
 REDRAW = 0.2
 LEFT = ", about {remaining} left"
+UNCOUNTED = "{desc}: {elapsed}{postfix}"
 EARLY = 0.25  # of the patience, after which the share that is done tells how long the whole will take
 LONG = 10.0  # seconds: work that takes longer is announced where there is no terminal
 _TOLD = 0.05  # once this share is done, it tells how long the whole takes
@@ -208,6 +227,10 @@ class TerminalBar:
         if fraction > self.done or fraction < self.done / 2:
             self.done = fraction
 
+    def count(self, rows: int) -> None:
+        """Show the rows so far in place of a share, which nobody knows."""
+        self.total, self.note = None, f"{rows:,} rows so far"
+
     def _due(self) -> bool:
         """Whether the work takes longer than the patience lasts, or will by what is done so far."""
         passed = time.time() - self._started
@@ -250,6 +273,8 @@ class TerminalBar:
 
     def _form(self) -> str:
         """Return the layout, without an estimate while nothing tells how long the work takes."""
+        if self.total is None:
+            return UNCOUNTED
         return self.layout if self.done else self.layout.replace(LEFT, "")
 
 

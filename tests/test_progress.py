@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat._progress import listening, part, track
+from calibstat._progress import listening, part, track, track_rows
 from calibstat.calibrators import Beta, Platt
 from calibstat.comparisons.compare import compare_calibrators
 from calibstat.data import _line_counts as line_counts
@@ -58,6 +58,30 @@ def test_what_is_left_early_leaves_nothing_behind():
 
     assert heard(leave) == [0, 0.5, 0, 0.5]
     assert heard(lambda: None) == []
+
+
+def test_rows_so_far_are_told_where_nobody_knows_how_many_come():
+    told, rows = [], []
+    with listening(told.append, rows.append):
+        assert list(track_rows(iter(["abc", "de"]))) == ["abc", "de"]
+    assert (told, rows) == ([], [3, 5])
+
+
+@pytest.mark.parametrize("kind", ["text", "iterator", "list"])
+def test_collecting_a_ledger_tells_how_far_it_is(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    parts = [{"y": rng.integers(0, 2, 50), "p": rng.random(50)} for _ in range(4)]
+    for place, each in enumerate(parts):
+        np.savetxt(tmp_path / f"{place}.csv", np.column_stack([*each.values()]), "%.4g", ",", header="y,p", comments="")
+    source = {"text": tmp_path, "iterator": iter(parts), "list": parts}[kind]
+    told, rows = [], []
+    with listening(told.append, rows.append):
+        cs.Ledger.collect(source, y_true="y", y_prob="p")
+    if kind == "iterator":
+        assert (told, rows) == ([], [50, 100, 150, 200])
+    else:
+        assert {0, 0.25, 0.5, 0.75} <= set(told)
+        assert (told, rows) == (sorted(told), [])
 
 
 def test_nobody_listens_outside():

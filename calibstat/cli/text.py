@@ -59,7 +59,7 @@ class ProgressBar:
 
     def __enter__(self) -> ProgressBar:
         self.inside.enter_context(self.bar)
-        self.inside.enter_context(listening(self.bar.hear))
+        self.inside.enter_context(listening(self.bar.hear, self.bar.count))
         return self
 
     def __exit__(self, *raised: object) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from calibstat._dataclass import dataclass
+from calibstat._progress import track, track_rows
 from calibstat._text import shown
-from calibstat.data.files import COMPRESSIONS, DELIMITED, delimited_batches, expect_memory
+from calibstat.data.files import COMPRESSIONS, DELIMITED, delimited_batches, expect_memory, rows_of_text
 from calibstat.data.frames import Selection, arguments_from, frame_names
 
 ROWS: Final = 1 << 20
@@ -31,28 +32,28 @@ class Batch:
         return len(self.taken["y_true"])
 
 
-def batches_of(source: Any, choose: Choose) -> tuple[Iterator[Batch], int]:
-    """Return the batches of a source, and about how many there are (0 if nobody knows)."""
+def batches_of(source: Any, choose: Choose) -> Iterator[Batch]:
+    """Yield the batches of a source, and tell how far it is read: the share, or the rows so far where nobody knows."""
     if isinstance(source, (str, Path)):
         files = files_of(source)
         if files[0].suffix.lower() == ".parquet":
             return _of_dataset(_parquet(source, files), choose)
-        return (each for file in files for each in _of_text(file, choose)), 0
+        return (each for file in track(files, len(files)) for each in _of_text(file, choose))
     if hasattr(source, "get_fragments"):
         return _of_dataset(source, choose)
     if hasattr(source, "collect_batches"):  # a LazyFrame of polars
         chosen = choose(source.collect_schema().names(), "the frame")
         parts = source.select(chosen.names).collect_batches(chunk_size=ROWS, maintain_order=True)
-        return _of_frames(parts, choose, "the frame"), 0
+        return _of_frames(parts, choose, "the frame")
     if type(source).__module__.split(".")[0] in ("duckdb", "_duckdb"):
-        return _of_frames(_of_duckdb(source, choose), choose, "the relation"), 0
+        return _of_frames(_of_duckdb(source, choose), choose, "the relation")
     if hasattr(source, "to_pyarrow_batches"):  # a table of ibis
         chosen = choose(list(source.columns), "the table")
-        return _of_frames(source.select(*chosen.names).to_pyarrow_batches(chunk_size=ROWS), choose, "the table"), 0
+        return _of_frames(source.select(*chosen.names).to_pyarrow_batches(chunk_size=ROWS), choose, "the table")
     if _is_frame(source):
-        return _of_frames([source], choose, "the frame"), 1
+        return _of_frames([source], choose, "the frame")
     if hasattr(source, "__iter__"):
-        return _of_frames(source, choose), len(source) if hasattr(source, "__len__") else 0
+        return _of_frames(source, choose)
     raise TypeError(
         f"the source is of type {type(source).__name__}, but a file, a folder, a pattern such as 'part-*.parquet', a "
         "dataset of pyarrow, a frame of dask or polars, a relation of DuckDB, a table of ibis, or an iterator of "
@@ -61,10 +62,12 @@ def batches_of(source: Any, choose: Choose) -> tuple[Iterator[Batch], int]:
 
 
 def is_large(source: Any) -> bool:
-    """Whether a command counts rows in batches: many files are named, or one of Parquet says that it has many."""
+    """Whether a command counts rows in batches: many files are named, or one has many rows."""
     place = Path(source)
     if place.is_dir() or (not place.exists() and any(sign in str(source) for sign in "*?[")):
         return True
+    if place.is_file() and _kind(place) == "text":
+        return rows_of_text(place) > MANY_ROWS
     if not place.is_file() or _kind(place) != "parquet" or find_spec("pyarrow") is None:
         return False
     from pyarrow import ArrowException, parquet
@@ -123,7 +126,7 @@ def _parquet(source: str | Path, files: Sequence[Path]) -> Any:
     )
 
 
-def _of_dataset(dataset: Any, choose: Choose) -> tuple[Iterator[Batch], int]:
+def _of_dataset(dataset: Any, choose: Choose) -> Iterator[Batch]:
     chosen = choose(list(dataset.schema.names), "the dataset")
     known: list[Any] = [getattr(each, "metadata", None) for each in dataset.get_fragments()]
     expect_memory(max((_largest_group(each, chosen.names) for each in known if each is not None), default=0))
@@ -139,7 +142,7 @@ def _of_dataset(dataset: Any, choose: Choose) -> tuple[Iterator[Batch], int]:
                     yield Batch(arguments_from(as_frame(part), chosen), where, first)
                     first += part.num_rows
 
-    return read(), 0 if None in known else sum(-(-each.num_rows // ROWS) for each in known)
+    return track_rows(read()) if None in known else track(read(), sum(-(-each.num_rows // ROWS) for each in known))
 
 
 def _of_parquet(known: Any) -> Any:
@@ -170,14 +173,18 @@ def _of_duckdb(relation: Any, choose: Choose) -> Iterator[Any]:
 
 def _of_frames(frames: Iterable[Any], choose: Choose, one: str = "") -> Iterator[Batch]:
     """Take the columns of each frame; those of `one` source are numbered through."""
-    first = 0
-    for place, frame in enumerate(frames):
-        where = one or f"part {place} (parts count from 0)"
-        known = as_frame(frame)
-        batch = Batch(arguments_from(known, choose(frame_names(known), where)), where, first)
-        if len(batch):
-            yield batch
-        first += len(batch) if one else 0
+
+    def read() -> Iterator[Batch]:
+        first = 0
+        for place, frame in enumerate(frames):
+            where = one or f"part {place} (parts count from 0)"
+            known = as_frame(frame)
+            batch = Batch(arguments_from(known, choose(frame_names(known), where)), where, first)
+            if len(batch):
+                yield batch
+            first += len(batch) if one else 0
+
+    return track(read(), len(frames)) if isinstance(frames, Sized) else track_rows(read())
 
 
 def as_frame(part: Any) -> Any:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial, reduce
 from typing import Any
 
-from calibstat._progress import track
 from calibstat._text import rows_moved
 from calibstat.data.frames import Selection, arguments_from, select
 from calibstat.data.sample import Sample
@@ -37,16 +36,15 @@ def collect(
     if hasattr(source, "to_delayed"):
         return _on_workers(source, choose, counting, labels)
     if engine_of(source):
-        start, _ = batches_of(source.limit(batches.ROWS), choose)
+        start = batches_of(source.limit(batches.ROWS), choose)
         first = added_up(counting(batch, labels, first=True)[0] for batch in start)
         found = counted_by_engine(source, first, y_true=y_true, y_prob=y_prob, by=by)
         if found is not None:
             return found
-    parts, total = batches_of(source, choose)
 
     def ledgers() -> Iterable[Ledger]:
         known = labels
-        for batch in track(parts, total) if total else parts:
+        for batch in batches_of(source, choose):
             ledger, known = counting(batch, known, first=known is labels)
             yield ledger
 

@@ -68,6 +68,15 @@ def test_it_moves_on_where_work_says_nothing(quick):
     assert stream.getvalue().count("testing") > 5
 
 
+def test_rows_so_far_are_shown_where_nobody_knows_how_many_come(quick):
+    stream = Terminal()
+    with TerminalBar("reading", patience=0.0, stream=stream) as bar:
+        bar.count(3_000_000)
+        stream.wait_until_drawn(3)
+    assert re.search(r"reading: 00:00, 3,000,000 rows so far *\r", stream.getvalue())
+    assert "%" not in stream.getvalue().split("\r")[-2]
+
+
 def test_a_second_loop_begins_again_and_small_steps_back_are_not_drawn():
     bar = ProgressBar("comparing")
     for told, drawn in ((0.9, 0.9), (0.88, 0.9), (0.91, 0.91), (0.0, 0.0), (0.1, 0.1)):

@@ -631,12 +631,29 @@ def test_columns_beyond_the_memory_of_the_computer_are_refused(tmp_path, monkeyp
     np.savez_compressed(tmp_path / "x.npz", y=np.zeros(n), p=np.zeros(n))
     xr.Dataset({"y": ("row", np.zeros(n)), "p": ("row", np.zeros(n))}).to_netcdf(tmp_path / "x.nc")
     pd.DataFrame({"y": np.zeros(n), "p": np.zeros(n)}).to_parquet(tmp_path / "x.parquet")
-    names = [tmp_path / f"x.{end}" for end in ("npz", "nc", "parquet")]
+    pd.DataFrame({"y": np.zeros(n), "p": np.zeros(n)}).to_csv(tmp_path / "x.csv", index=False)
+    monkeypatch.setattr(files, "_LARGE_TEXT", 1)
+    needed = {"npz": "1.6", "nc": "1.6", "parquet": "6", "csv": "6.0.*"}
+    names = [tmp_path / f"x.{end}" for end in needed]
     assert all(len(read(name, y_prob="p")["y_true"]) == n for name in names)
+    with monkeypatch.context() as changed:
+        changed.setattr(files, "_memory", lambda: (1e9, 1e4))
+        for name in names:
+            with pytest.warns(UserWarning, match=r"but 1e-05 GB of memory are free, .*Ledger.collect"):
+                read(name, y_prob="p")
     monkeypatch.setattr(os, "sysconf", lambda name: 100)
-    for name in names:
-        with pytest.raises(ValueError, match=r"its columns need 1.6e-05 GB, but this computer has 1e-05 GB of memory"):
+    for name, size in zip(names, needed.values(), strict=True):
+        with pytest.raises(ValueError, match=rf"columns need {size}e-05 GB, but this computer has 1e-05 GB of memory"):
             read(name, y_prob="p")
+
+
+def test_a_container_may_have_less_memory_than_its_computer(monkeypatch):
+    said = {"memory.max": "5000000", "memory.limit_in_bytes": "", "meminfo": "MemTotal: 9 kB\nMemAvailable:    3 kB\n"}
+    monkeypatch.setattr(files, "_text_of", lambda place: said[place.name])
+    assert files._memory() == (5e6, 3 * 1024)
+    said["memory.max"], said["meminfo"] = "max", ""
+    assert files._memory()[0] > 5e6
+    assert files._memory()[1] == np.inf
 
 
 def test_a_single_array_is_no_file_of_columns(tmp_path):
