@@ -80,8 +80,8 @@ class CountedSample(Sample):
         if len(self) * width > MOST_WRITTEN_OUT:
             raise ValueError(
                 f"the sample counts {len(self):,} rows, but this needs them one by one, of which at most "
-                f"{MOST_WRITTEN_OUT // width:,} are written out; calibration_test with an error of cells, a score or a "
-                "cumulative statistic reads counts of any number"
+                f"{MOST_WRITTEN_OUT // width:,} are written out; calibration_test, estimate and equivalence_test of an "
+                "error of cells, a score or a cumulative statistic read counts of any number"
             )
 
     @property
@@ -94,12 +94,23 @@ class CountedSample(Sample):
         """The different predictions."""
         return self.each
 
-    def read_by(self, reads_counts: Callable[[int], bool]) -> Sample:
-        """Return the predictions as rows that stand for several, with shares of outcomes, where many rows are read."""
+    def read_by(self, reads_counts: Callable[[int], bool], labelled: bool = False) -> Sample:
+        """Return the predictions as rows that stand for several, with shares of outcomes, where many rows are read.
+
+        Those who look at the residuals of rows read them `labelled`: one row for each prediction and outcome.
+        """
         few = len(self) < MANY and self.each.powers is None  # of powers rows written out know nothing
         if few or not reads_counts(self.each.n_classes):
             return self
+        if labelled:
+            return self if self.each.weights is not None else Sample.of(*self._labelled)
         return Sample.of(*self._pooled)
+
+    @cached_property
+    def _labelled(self) -> tuple[Predictions, Ints]:
+        row, outcome = np.nonzero(self.counts)
+        rows = locked(self.counts[row, outcome].astype(float))
+        return replace(self.each.take(row), counts=rows, weights=rows), locked(outcome)
 
     @cached_property
     def _pooled(self) -> tuple[Predictions, Array]:

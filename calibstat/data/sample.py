@@ -367,7 +367,7 @@ class Sample:
         """The predictions as they were passed, with the weights of single rows; to be asked what they are."""
         return self.predictions
 
-    def read_by(self, reads_counts: Callable[[int], bool]) -> Sample:  # noqa: ARG002
+    def read_by(self, reads_counts: Callable[[int], bool], labelled: bool = False) -> Sample:  # noqa: ARG002
         """Return what those read who may read rows that stand for several, of that number of classes."""
         return self
 

@@ -371,7 +371,11 @@ class SignedCells:
         plan, width = offers.tally, 1 + predictions.components.shape[1]
         if plan is None or plan.predictions is not predictions or _SQUARES in plan.needs or has_few_rows(predictions):
             return None
-        if not (offers.signed and offers.from_tally) or plan.cells.size * width * ROWS_FOR_A_CELL > len(sample):
+        if (
+            predictions.counts is not None
+            or not (offers.signed and offers.from_tally)
+            or plan.cells.size * width * ROWS_FOR_A_CELL > len(sample)
+        ):
             return None
         total = float(np.sum(plan.weight)) if centred else np.inf
         index, size = plan.cells.index, plan.cells.size

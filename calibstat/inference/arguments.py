@@ -17,13 +17,13 @@ from calibstat.nulls.base import Null
 
 
 def look_through(
-    sample: Any, estimator: Any, lens: Lens | None = None, *, counted: bool = False
+    sample: Any, estimator: Any, lens: Lens | None = None, *, counted: bool = False, labelled: bool = False
 ) -> tuple[Inquiry, Sample]:
     """Look at a sample through a lens and then that of the estimator; return what is asked, and what is seen.
 
     ``look_through(sample, estimator, lens)`` is the same as ``look_through(sample, lens | estimator)``. An error is
     raised where no row is left to look at. Where the caller reads rows that are `counted`, many of them are not written
-    out, if the estimator reads them too.
+    out, if the estimator reads them too; `labelled` ones have an outcome each.
     """
     check_sample(sample)
     asked = behind(lens, estimator)
@@ -31,7 +31,7 @@ def look_through(
     seen = sample if through is CANONICAL else through(sample)
     refuse_empty(seen, through)
     if counted:
-        seen = seen.read_by(asked.core.reads_counts)
+        seen = seen.read_by(asked.core.reads_counts, labelled)
     predictions = seen.predictions
     found = predictions.n_classes, predictions.given, predictions.source
     counts = RowCounts(predictions.effective_rows, predictions.largest_share)

@@ -28,7 +28,7 @@ from calibstat.data.columns import shortened
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import clusters
-from calibstat.estimators.base import Estimator, Evaluator, Expansion, Headline, all_weights
+from calibstat.estimators.base import Estimator, Evaluator, Expansion, Headline
 from calibstat.estimators.tally import TallyPlan, ratio
 from calibstat.inference.intervals import NO_NOISE, NoInterval, NormalInterval, cluster_error, student_quantile
 from calibstat.nulls.multiplier import join
@@ -46,7 +46,7 @@ class Expanded:
     `slope`, `happened` and `prediction` have one column (n, 1), of the event alone, for two classes, else (n, c): the
     slope is how the value moves with the chance of each row's outcome. `index` (n,) are the cells in which outcomes are
     compared: those of the estimator, or rows of which the same outcome is best. `weights` (n,) are ones where there are
-    none.
+    none. Influences and slopes of rows that stand for m others are divided by the root of m, so that squares add up.
     """
 
     expansion: Expansion
@@ -92,7 +92,7 @@ class Expanded:
         """(n, c) how the value moves with the chance of each row's outcome."""
         slope = self.expansion.slope
         assert slope is not None  # or it would have been refused
-        return slope
+        return slope if self._root is None else slope / self._root[:, None]
 
     @cached_property
     def index(self) -> Ints:
@@ -103,7 +103,13 @@ class Expanded:
     @cached_property
     def weights(self) -> Floats:
         """(n,) the weights of rows, or ones."""
-        return all_weights(self.seen.predictions, None)
+        importance = self.seen.predictions.importance
+        return np.ones(len(self.seen)) if importance is None else importance
+
+    @cached_property
+    def _root(self) -> Floats | None:
+        several = self.seen.predictions.counts
+        return None if several is None else np.sqrt(several)
 
     @cached_property
     def happened(self) -> Floats:
@@ -123,13 +129,15 @@ class Expanded:
     @property
     def influence(self) -> Floats:
         """(n,) the first-order contribution of each row to the value."""
-        return self.expansion.influence
+        found = self.expansion.influence
+        return found if self._root is None else found / self._root
 
     @cached_property
     def compared(self) -> Ints:
         """(n,) numbers of the rows from whose mean each row deviates: of its outcome for AUC, else of all."""
         event = self.happened[:, -1].astype(np.intp)
-        sums, sizes = (np.bincount(event, each, minlength=2) for each in (self.influence, np.abs(self.influence)))
+        found = self.expansion.influence
+        sums, sizes = (np.bincount(event, each, minlength=2) for each in (found, np.abs(found)))
         within = bool((sizes > 0).all() and (np.abs(sums) <= ROUNDING * sizes).all())
         return event if within else np.zeros_like(event)
 
@@ -151,7 +159,7 @@ class Expanded:
     @cached_property
     def rows(self) -> Floats:
         """(L,) number of rows of each cell; with weights, of equally weighted ones that would be as good."""
-        weights = self.seen.predictions.weights
+        weights = self.seen.predictions.importance
         return self.mass if weights is None else effective_number(self.mass, self._sums(weights**2))
 
     @property
@@ -168,7 +176,8 @@ class Expanded:
     def others(self) -> Ints:
         """(L,) number of rows of each cell that have weight, and another outcome than the commonest one."""
         some = self.weights > 0
-        return other_rows(self.index[some], self.happened[some], len(self.mass))
+        several = self.seen.predictions.counts
+        return other_rows(self.index[some], self.happened[some], len(self.mass), several)
 
     @property
     def unseen(self) -> float:
@@ -270,7 +279,7 @@ def normal_interval(
     each, many, drawn = "row", "", 0.0
     if groups is None:  # a row with a weight is like a cluster of one row
         error, freedom = error_of_rows(found.influence, found.weights, found.compared)
-        drawn = 0.0 if seen.predictions.weights is None else math.sqrt(found.drawn)
+        drawn = 0.0 if seen.predictions.unweighted else math.sqrt(found.drawn)
     else:
         codes, each = clusters(seen.predictions, groups), f"value of {groups!r}"
         influence, masses = (np.bincount(codes, of).astype(float) for of in (found.influence, found.weights))
@@ -343,10 +352,14 @@ def midway_variance(share: Floats | float, slope: Floats, first: Floats, second:
     return float((share**2 * np.maximum(moments[1] - moments[0] ** 2, 0.0)).sum())
 
 
-def other_rows(index: Ints, happened: Floats, n_cells: int) -> Ints:
-    """Count the rows of each cell (L,) whose outcome, 1 in its column of (n, c), is not its commonest one."""
-    rows = np.bincount(index, minlength=n_cells)
-    counts = [np.bincount(index, each, minlength=n_cells) for each in happened.T]
+def other_rows(index: Ints, happened: Floats, n_cells: int, several: Floats | None = None) -> Ints:
+    """Count the rows of each cell (L,) whose outcome, 1 in its column of (n, c), is not its commonest one.
+
+    Each row may stand for `several`.
+    """
+    rows = np.bincount(index, several, n_cells)
+    times = 1.0 if several is None else several
+    counts = [np.bincount(index, times * each, n_cells) for each in happened.T]
     if len(counts) == 1:
         counts.append(rows - counts[0])
     return np.rint(rows - np.max(counts, axis=0)).astype(np.intp)

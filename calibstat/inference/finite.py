@@ -17,10 +17,10 @@ import numpy as np
 from calibstat._dataclass import dataclass
 from calibstat._lazy import optimize, special
 from calibstat._text import counted
-from calibstat.data.arrays import NUMBERS_IN_CACHE, ROWS_IN_CACHE, Array, Floats, Ints, effective_rows, numbered_codes
+from calibstat.data.arrays import NUMBERS_IN_CACHE, ROWS_IN_CACHE, Array, Floats, Ints, effective_number, numbered_codes
 from calibstat.data.rounding import ROUNDING, above_rounding, rounded_up
 from calibstat.data.sample import Predictions, Sample
-from calibstat.draws.labels import LabelLaw
+from calibstat.draws.labels import CountsLaw, LabelLaw
 from calibstat.draws.streams import replicate
 from calibstat.estimators.base import Estimator, Evaluator, Expansion, PairsInCells, all_weights
 from calibstat.inference.intervals import SPENT, ConfidenceInterval, Interval, NoInterval
@@ -56,14 +56,16 @@ class Groups:
     effective: float
 
     @classmethod
-    def of(cls, cells: Ints, weights: Floats, outcomes: Ints, n_classes: int) -> Groups:
-        """Split cells (n,) by the octave of the weights (n,)."""
+    def of(cls, cells: Ints, weights: Floats, outcomes: Ints, n_classes: int, several: Floats | None = None) -> Groups:
+        """Split cells (n,) by the octave of the weights (n,); each row may stand for `several`, of its weight each."""
         octave = np.where(weights > 0, np.frexp(weights)[1] + 2**12, 0)
         octave -= octave.min()
         found, index = numbered_codes(cells * (octave.max() + 1) + octave)
         size = len(found)
-        seen = np.bincount(index * n_classes + outcomes, minlength=size * n_classes)
-        return cls(index, seen.reshape(size, n_classes), effective_rows(weights))
+        seen = np.bincount(index * n_classes + outcomes, several, size * n_classes).astype(np.intp)
+        times = 1.0 if several is None else several
+        effective = effective_number((times * weights).sum(), (times * weights**2).sum())
+        return cls(index, seen.reshape(size, n_classes), float(effective))
 
     @property
     def hidden(self) -> Array:
@@ -115,11 +117,12 @@ class Pieces:
     scale: Floats
 
     @classmethod
-    def of(cls, cells: Ints, groups: Groups, weights: Floats) -> Pieces:
+    def of(cls, cells: Ints, groups: Groups, weights: Floats, several: Floats | None = None) -> Pieces:
         """Cut the groups by cells (n,)."""
         pairs, index = numbered_codes(cells * len(groups.seen) + groups.index)
-        rows = np.bincount(index)
-        return cls(*np.divmod(pairs, len(groups.seen)), rows, np.sqrt(np.bincount(index, weights**2) / rows))
+        rows = np.bincount(index, several).astype(np.intp)
+        squares = np.bincount(index, weights**2 if several is None else several * weights**2)
+        return cls(*np.divmod(pairs, len(groups.seen)), rows, np.sqrt(squares / rows))
 
     def noises(self, chances: Floats) -> Callable[[np.random.Generator, int, int], Floats]:
         """Return a function that draws counts of outcomes less their means: (R, P, K), or the event alone (R, P, 1)."""
@@ -218,7 +221,7 @@ def stretches(predictions: Predictions) -> Ints:
     else:
         rows = predictions.probabilities
         found = rows.argmax(axis=1) * ORDERS + orders(rows.max(axis=1))
-    return _enough_rows(np.bincount(found))[found]
+    return _enough_rows(np.bincount(found, predictions.counts).astype(np.intp))[found]
 
 
 def orders(chances: Floats) -> Ints:
@@ -261,19 +264,25 @@ def possible_noise(
     binary = predictions.n_classes == 2 and predictions.weights is None
     if not (all_cells or maximum) and binary and not hides_noise(_seen_in_orders(predictions.event, seen.outcomes)):
         return []
-    weights = np.ones(len(seen)) if predictions.weights is None else predictions.weights
+    weights, several = _of_single_rows(seen, all_weights(predictions, None))
     plan = offers.tally if offers.from_tally and offers.tally and offers.tally.predictions is predictions else None
     cells = plan.cells.index if plan and all_cells else stretches(predictions)
-    groups = Groups.of(cells, weights, seen.outcomes, predictions.n_classes)
+    groups = Groups.of(cells, weights, seen.outcomes, predictions.n_classes, several)
     if groups.effective < FEWEST_ROWS:
         return [np.full(n_resamples, np.inf)]
     hidden = None if all_cells else groups.hidden
     if hidden is not None and not (
-        hidden.any() if maximum else groups.may_matter(np.bincount(groups.index, weights**2))
+        hidden.any() if maximum else groups.may_matter(np.bincount(groups.index, weights**2 * predictions.multiplicity))
     ):
         return []
     draw = _by_rows if plan is None else _by_cells
     return [draw(seen, evaluator, groups, chances, n_resamples, rng) for chances in groups.possible(hidden, spent)]
+
+
+def _of_single_rows(seen: Sample, scale: Floats) -> tuple[Floats, Floats | None]:
+    """Return how much each of the rows counts that a row is or stands for (n,), and how many it stands for."""
+    several = seen.predictions.counts
+    return scale / seen.predictions.multiplicity, several
 
 
 def hides_noise(seen: Ints) -> bool:
@@ -296,7 +305,7 @@ def _by_cells(
     plan, from_tally = offers.tally, offers.from_tally
     assert plan is not None
     assert from_tally is not None
-    pieces = Pieces.of(plan.cells.index, groups, all_weights(seen.predictions, None))
+    pieces = Pieces.of(plan.cells.index, groups, *_of_single_rows(seen, all_weights(seen.predictions, None)))
     filled = np.unique(pieces.cell)
 
     def evaluate(noise: Floats) -> Floats:
@@ -313,9 +322,13 @@ def _by_rows(
     """Draw the label of each row at the chances of its group, and evaluate with their noise for residuals."""
     predicted, signed = seen.predictions.probabilities, evaluator.capabilities.signed
     each = chances[groups.index]
-    law, opposite = LabelLaw(each), (predicted[:, 1] < 0.5).astype(np.intp)
+    several, opposite = seen.predictions.counts, (predicted[:, 1] < 0.5).astype(np.intp)
+    law = LabelLaw(each) if several is None else CountsLaw(each, several)
 
     def evaluate(labels: Array) -> Floats:
+        if several is not None and (signed is None or each.shape[1] > 2):
+            return evaluator(predicted + (labels - each))
+        labels = labels if several is None else labels[..., 1]
         if signed is not None and each.shape[1] == 2:  # signs that turn the residuals of far labels into the noise
             return signed(opposite, (labels - each[:, 1]) / (opposite - predicted[:, 1]))
         size = max(1, NUMBERS_IN_CACHE // each.size)
@@ -353,10 +366,11 @@ class SquaredInterval(Interval):
         """Draw the noise of a debiased square, given its expansion, as often as labels were redrawn."""
         pairs = expansion.degenerate
         assert pairs is not None
-        groups = Groups.of(pairs.index, pairs.scale, seen.outcomes, seen.predictions.n_classes)
+        scale, several = _of_single_rows(seen, pairs.scale)
+        groups = Groups.of(pairs.index, scale, seen.outcomes, seen.predictions.n_classes, several)
         if groups.effective < FEWEST_ROWS:
             raise NoInterval(f"{core!r} needs at least {FEWEST_ROWS} rows (in effect, by weights) for an interval")
-        pieces = Pieces.of(pairs.index, groups, pairs.scale)
+        pieces = Pieces.of(pairs.index, groups, scale, several)
         residual = seen.predictions.happened(seen.outcomes) - seen.predictions.components
         return cls(
             expansion.value,

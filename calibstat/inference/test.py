@@ -328,8 +328,8 @@ def fewest_rows(seen: Sample, groups: str | None = None) -> float:
         codes, own = clusters(seen.predictions, groups), all_weights(seen.predictions, None)
         in_clusters = (np.bincount(codes, own * (seen.outcomes == code)) for code in range(n_classes))
         return min(float(effective_number(each.sum(), (each**2).sum())) for each in in_clusters)
-    if weights is None:
-        return float(np.bincount(seen.outcomes, minlength=n_classes).min())
+    if weights is None or seen.predictions.unweighted:
+        return float(np.bincount(seen.outcomes, seen.predictions.counts, n_classes).min())
     mass, squares = (np.bincount(seen.outcomes, weights**power, n_classes) for power in (1, 2))
     return float(effective_number(mass, squares).min())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar, final
 
 import numpy as np
@@ -99,6 +100,8 @@ class Multiplier(Null):
             evaluate = prepared.capabilities.from_tally
             values = replicate(evaluate, cells.draw, self.n_resamples, cells.numbers, rng)
             return EmpiricalNull(self._finite(values, estimator), estimator.evidence, whole_cells=True)
+        if sample.predictions.counts is not None:
+            return self._counted_signs(estimator, sample, rng, prepared)
         codes, weights = clusters(sample.predictions, self.groups), sample.predictions.weights
         masses = weights if self.groups is None else np.bincount(codes, weights).astype(float)
 
@@ -115,6 +118,21 @@ class Multiplier(Null):
             rng,
             prepared.capabilities.batch_size,
         )
+        return EmpiricalNull(self._finite(values, estimator), estimator.evidence)
+
+    def _counted_signs(
+        self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator
+    ) -> EmpiricalNull:
+        """Evaluate with the mean sign of the rows that each row stands for, all of equal weight."""
+        several = sample.predictions.counts
+        assert several is not None
+        rows = several.astype(np.int64)
+
+        def signs(stream: np.random.Generator, _size: int, kept: int) -> Floats:
+            each = 2 * stream.binomial(rows, 0.5, (kept, len(rows))) / several - 1
+            return each - np.average(each, axis=-1, weights=several)[:, None] if self.centred else each
+
+        values = replicate(partial(signed_values, evaluator, sample), signs, self.n_resamples, len(rows), rng)
         return EmpiricalNull(self._finite(values, estimator), estimator.evidence)
 
     def _finite(self, values: Floats, estimator: Estimator) -> Floats:

@@ -149,3 +149,83 @@ def test_powers_of_steps_are_as_good_as_rows(n, place):
         found = cs.calibration_test(in_steps(p, y), estimator)
         assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
         assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+ESTIMATED = [
+    cs.ECE(cs.EqualWidth(5)),
+    cs.RMSCE(cs.EqualMass(4)),
+    cs.MaximumMiscalibration(cs.EqualMass(4)),
+    cs.DebiasedL2(cs.EqualMass(4)),
+    cs.DebiasedCE(cs.EqualWidth(4), root=True),
+    cs.BrierScore(),
+    cs.LogScore(),
+    cs.ZeroOneLoss(),
+    cs.RMSE(),
+    cs.MeanCalibration(),
+    cs.ObservedToExpected(),
+    cs.ScoreExcess(),
+    cs.Kuiper(),
+    cs.CramerVonMises(),
+    cs.Cox(),
+    cs.SmoothCE(),
+    cs.TopLabel() | cs.ECE(cs.EqualWidth(6)),
+    cs.ExpectedMiscalibration(cs.SimplexGrid(2)),
+]
+MANY_DRAWS = 3999
+
+
+def assert_same_estimate(found, expected, drawn):
+    """Numbers are equal; ends that are quantiles of draws are those of other draws of the same law."""
+    assert found.headline == pytest.approx(expected.headline, rel=1e-9)
+    width = expected.noise[1] - expected.noise[0]
+    assert found.headline_null_mean == pytest.approx(expected.headline_null_mean, abs=0.1 * width)
+    assert found.question.n == expected.question.n
+    assert found.interval_note == expected.interval_note
+    assert (found.confidence_interval is None) == (expected.confidence_interval is None)
+    if expected.confidence_interval is not None:
+        length = expected.confidence_interval.high - expected.confidence_interval.low
+        near = 0.05 * length if drawn else 1e-9 * length
+        assert tuple(found.confidence_interval) == pytest.approx(tuple(expected.confidence_interval), abs=near)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATED, ids=repr)
+def test_an_interval_of_counts_is_that_of_the_rows(estimator, always):
+    n_classes = 3 if isinstance(estimator.lens, cs.TopLabel) or "Simplex" in repr(estimator) else 2
+    together, single = both(n_classes, 60, seed=5, most=40)
+    found, expected = (cs.estimate(each, estimator, n_resamples=MANY_DRAWS, rng=1) for each in (together, single))
+    assert_same_estimate(found, expected, "normal" not in expected.interval_note)
+    for one, other in zip(found.parts, expected.parts, strict=True):
+        assert one.name == other.name
+        near = 0.1 * (other.high - other.low) if np.isfinite(other.high - other.low) else 1e-9
+        assert one[2:5] == pytest.approx(other[2:5], abs=near, rel=1e-9, nan_ok=True)
+
+
+def test_an_upper_bound_of_counts_is_that_of_the_rows(always):
+    together, single = both(2, 60, seed=5, most=40)
+    found, expected = (
+        cs.equivalence_test(each, cs.ECE(cs.EqualWidth(5)), 0.1, n_resamples=MANY_DRAWS, rng=1)
+        for each in (together, single)
+    )
+    assert found.upper_bound == pytest.approx(expected.upper_bound, rel=0.05)
+    assert found.pvalue == pytest.approx(expected.pvalue, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "truth"),
+    [
+        (cs.ECE(), lambda prob, chance: np.mean(chance - prob)),
+        (cs.MeanCalibration(), lambda prob, chance: np.mean(chance - prob)),
+        (cs.DebiasedL2(), lambda prob, chance: np.mean((chance - prob) ** 2)),
+        (cs.BrierScore(), lambda prob, chance: np.mean(chance * (1 - prob) ** 2 + (1 - chance) * prob**2)),
+    ],
+    ids=["ECE", "mean", "squared", "Brier"],
+)
+def test_intervals_of_more_rows_than_can_be_written_out(estimator, truth):
+    edges = np.linspace(0.02, 0.95, 2001)
+    prob, trials = (edges[1:] + edges[:-1]) / 2, np.full(2000, 5 * 10**6)
+    chance = prob + 0.01
+    events = np.random.default_rng(0).binomial(trials, chance)
+    found = cs.estimate(cs.Sample.from_counts(prob, events=events, trials=trials), estimator, rng=1)
+    low, high = found.confidence_interval
+    assert low <= float(truth(prob, chance)) <= high
+    assert high - low < 1e-3
