@@ -30,7 +30,10 @@ def written_whole(path: str | Path) -> Iterator[Path]:
     ``/dev/stdout``, is written to directly.
     """
     if Path(path).exists() and not Path(path).is_file():
-        yield Path(path)
+        try:
+            yield Path(path)
+        except OSError as error:  # a stream does not know its name
+            raise OSError(error.errno, error.strerror, str(path)) from error
         return
     target = Path(path).resolve()  # of a link, the file
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None

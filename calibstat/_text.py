@@ -45,6 +45,15 @@ def some_of(names: Sequence[str], most: int = 4) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
+def level_of(variable: str, level: str) -> str:
+    """Name the rows of a level by the variable and the level, unless that begins with the name of the variable.
+
+    >>> level_of("sex", "f"), level_of("city", "city 19"), level_of("city", "citywide")
+    ('sex f', 'city 19', 'city citywide')
+    """
+    return level if re.match(rf"{re.escape(variable)}\b", level, re.IGNORECASE) else f"{variable} {level}"
+
+
 def short(value: float, unless: float = math.nan) -> str:
     """Write three digits, or more where they would read as another number; rounding errors do not decide the last one.
 

@@ -19,7 +19,7 @@ from calibstat._logistic import (
     orthonormal,
     sums_of_products,
 )
-from calibstat._text import counted, percent
+from calibstat._text import counted, level_of, percent
 from calibstat.auditing.findings import left_out_text
 from calibstat.auditing.groups import LeftOut, Levels, look
 from calibstat.auditing.pooled_groups import ROWS
@@ -165,7 +165,7 @@ def equal_curves_test(
         sizes=tuple(np.bincount(index).tolist()),
         gaps=tuple((np.bincount(index, curve.residual) / np.bincount(index, curve.weights)).tolist()),
         **_tested(compare, noise, in_steps, taken, stream_of(rng, levels.variable)),
-        **_odds([f"{levels.variable} {name}" for name in names], seen, index, clusters, curve),
+        **_odds([level_of(levels.variable, name) for name in names], seen, index, clusters, curve),
         left_out=tuple(left_out),
         lens=lens,
         n=len(index),
@@ -582,7 +582,7 @@ class EqualCurvesTest(Result):
         """Return the odds ratios of groups as rows of a forest plot, those of the strongest evidence first."""
         rows = [
             ForestRow(
-                f"{self.variable} {name}",
+                level_of(self.variable, name),
                 ratio,
                 (float(ratio * np.exp(-1.96 * error)), float(ratio * np.exp(1.96 * error))),
                 beyond=max(p, self.pvalue) <= self.level,
@@ -636,7 +636,7 @@ class EqualCurvesTest(Result):
     def _table(self) -> list[list[str]]:
         rows = [
             [
-                f"{self.variable} {name}",
+                level_of(self.variable, name),
                 str(n),
                 f"{gap:+.4f}",
                 "" if np.isnan(odds) else f"{odds:.3g}",
@@ -685,7 +685,7 @@ def large_enough(levels: Levels, expected: Floats, min_size: int, min_expected: 
     `expected` (L, 2) are rows in effect, and the events that each group would have if the curves were equal.
     """
     counts = np.bincount(levels.index, minlength=levels.size)
-    names = [f"{levels.variable} {name}" for name in levels.names]
+    names = [level_of(levels.variable, name) for name in levels.names]
     reasons = [
         _reason(count, rows, events, min_size, min_expected)
         for count, (rows, events) in zip(counts.tolist(), expected.tolist(), strict=True)

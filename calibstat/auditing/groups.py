@@ -11,7 +11,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._lazy import special
-from calibstat._text import counted
+from calibstat._text import counted, level_of
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import Array, Bools, Floats, Ints, Variable, effective_number, numbered_codes
@@ -41,7 +41,7 @@ class Group:
     @property
     def name(self) -> str:
         """The variables and levels in words."""
-        return " & ".join(f"{variable} {level}" for variable, level in self.levels) or ALL
+        return " & ".join(level_of(variable, level) for variable, level in self.levels) or ALL
 
 
 @final

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from calibstat._dataclass import dataclass
-from calibstat._text import percent
+from calibstat._text import level_of, percent
 from calibstat.auditing.findings import CLUSTERED, short_number
 from calibstat.auditing.groups import ALL, FEW_VALUES, MISSING, Means, PartlyKnown, sign_words
 from calibstat.binnings.tree_leaves import Box
@@ -40,7 +40,7 @@ class Feature:
     def words(self, low: float, high: float) -> str:
         """Describe the values above `low` and at most `high`; of a few different ones by naming the only one."""
         if self.true:
-            return f"{self.name} {self.true if np.isfinite(low) else self.false}"
+            return level_of(self.name, self.true if np.isfinite(low) else self.false)
         inside = self._few[(self._few > low) & (self._few <= high)]
         if len(inside) == 1:
             return f"{self.name} {inside[0]:.15g}"

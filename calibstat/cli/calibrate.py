@@ -55,7 +55,7 @@ _TAKE_SEVERAL = ("decision-tree", "calibration-tree")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.set_defaults(confidence=None)
-    options.add_file(parser)
+    options.add_file(parser, counts=False)
     options.add_one(parser, "--probs", required=True)
     options.add(parser, "--weights", "--nan-policy")
     options.add_one(parser, "--variables", "--variable")
@@ -234,11 +234,11 @@ def read_rows(arguments: argparse.Namespace, path: str) -> FileRows:
 
 
 def write_rows(path: str, rows: FileRows, taken: Ints, said: Any, label: str) -> str:
-    """Write rows as CSV: number in the file, label, probabilities, other columns; return the probabilities' prefix."""
+    """Write rows as CSV: number (from 1), label, probabilities, other columns; return the probabilities' prefix."""
     names = [name for name, _ in rows.others]
     start = probability_prefix(names)
     numbers = rows.numbers[taken].tolist()
-    table = [(free_name("row", names), numbers)]
+    table = [(free_name("row", names), [number + 1 for number in numbers])]
     kept = [(name, [values[number] for number in numbers]) for name, values in rows.others]
     table += [each for each in kept if each[0] == label]
     table += [(f"{start}{each}", column) for each, column in zip(rows.sample.labels, said.T.tolist(), strict=True)]

@@ -52,16 +52,17 @@ def run(arguments: argparse.Namespace) -> None:
     seed = arguments.seed
     with ProgressBar("training"):
         trained = train(seed)
-    _say(_introduction(trained))
     with plain_warnings():
         before, after = (
             ask(sample, panel(sample.predictions, None, (), Measure()), seed)
             for sample in (trained.raw, trained.recalibrated)
         )
+    _say(_answer(trained.raw, before, after))
+    _say(_introduction(trained))
     _show("Raw.", before)
     _say(_what_it_means(before))
     _show(f"Recalibrated: one number, a temperature of {trained.temperature:.2f}, fitted on rows of its own.", after)
-    _say(_what_changed(before, after))
+    _say(_what_it_is_not(after))
     path = folder / PICTURE
     with ProgressBar("drawing"):
         _save_picture(trained, seed, path)
@@ -87,42 +88,45 @@ def train(seed: int) -> Trained:
     return Trained(cs.Sample(y_test, raw), recalibrated, 1 / fitted.inverse_temperature_, len(y_fit), len(y_cal))
 
 
-def _introduction(trained: Trained) -> str:
-    sample = trained.raw
+def _answer(sample: cs.Sample, before: TestsByLens, after: TestsByLens) -> str:
     seen = cs.TopLabel()(sample)
     accuracy, confidence = float(seen.outcomes.mean()), float(seen.predictions.event.mean())
+    n_before, n_after = (sum(p <= LEVEL for p in each.adjusted) for each in (before, after))
+    tops = (each.tests[0] for each in (before, after))
+    errors = [f"{number(top.statistic)}, where noise alone gives {number(top.null_mean)}" for top in tops]
     return (
-        f"A random forest of {N_TREES} trees learns handwritten digits (scikit-learn's load_digits): {trained.n_fit} "
-        f"rows to learn from, {trained.n_recalibrate} to recalibrate on, {len(sample)} to test on. Of the test digits "
-        f"it gets {100 * accuracy:.0f} % right, and on average it claims {100 * confidence:.0f} %. Do its "
-        "probabilities mean what they say? Every test below compares the miscalibration it sees with what noise alone "
-        "would show, if labels were drawn anew from the predictions."
+        f"A random forest gets {100 * accuracy:.0f} % of handwritten digits right, but claims {100 * confidence:.0f} % "
+        f"on average: its confidence is off by {errors[0]}; recalibrated by one number, by {errors[1]}. Of "
+        f"{len(before.tests)} tests {n_before} reject before, {n_after} after."
+    )
+
+
+def _introduction(trained: Trained) -> str:
+    return (
+        f"The forest of {N_TREES} trees learns scikit-learn's load_digits: {trained.n_fit} rows to learn from, "
+        f"{trained.n_recalibrate} to recalibrate on, {len(trained.raw)} to test on. Do its probabilities mean what "
+        "they say? Every test below compares the miscalibration it sees with what noise alone would show, if labels "
+        "were drawn anew from the predictions."
     )
 
 
 def _what_it_means(found: TestsByLens) -> str:
-    top = found.tests[0]
-    size = f"{number(top.statistic)}, where noise alone gives {number(top.null_mean)}"
     if not found.adjusted[0] <= LEVEL:
-        return f"The confidence of the forest is off by {size}: no evidence against it."
+        return "There is no evidence against the confidence of the forest."
     return (
-        f"The confidence of the forest is off by {size}: a forest averages the votes of its trees, which "
-        "disagree even where the answer is clear, so it is less confident than it could be. Whoever acts on these "
-        "probabilities hesitates too often. Good answers do not help: accuracy and calibration are different things."
+        "A forest averages the votes of its trees, which disagree even where the answer is clear, so it is less "
+        "confident than it could be. Whoever acts on these probabilities hesitates too often. Good answers do not "
+        "help: accuracy and calibration are different things."
     )
 
 
-def _what_changed(before: TestsByLens, after: TestsByLens) -> str:
-    n_before, n_after = (sum(p <= LEVEL for p in each.adjusted) for each in (before, after))
-    counts = f"{n_before} of {len(before.tests)} tests rejected before, {n_after} now"
-    value, noise = number(after.tests[0].statistic), number(after.tests[0].null_mean)
-    top = f"the error of the confidence is now {value}, where noise alone gives {noise}"
-    if n_after:
-        return f"In short: {counts}; {top}. One temperature helps, but does not correct every class."
+def _what_it_is_not(after: TestsByLens) -> str:
+    if any(p <= LEVEL for p in after.adjusted):
+        return "One temperature helps, but does not correct every class."
     return (
-        f"In short: {counts}; {top}. That is no proof of calibration: with {after.tests[0].question.n} rows, "
-        "errors not much larger than the column 'noise alone' stay unseen; the raw error was far larger. And never "
-        "read an error without what noise alone would give: the value after recalibration is not zero, and need not be."
+        f"That no test rejects is no proof of calibration: with {after.tests[0].question.n} rows, errors not much "
+        "larger than the column 'noise alone' stay unseen; the raw error was far larger. And never read an error without "
+        "what noise alone would give: the value after recalibration is not zero, and need not be."
     )
 
 

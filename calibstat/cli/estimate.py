@@ -31,7 +31,7 @@ from calibstat.inference.results import picked
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    options.add_input(parser, counts=True)
+    options.add_input(parser)
     options.add_questions(parser)
     options.add(parser, "--costs", "--confidence-level", "--n-resamples", "--seed", "--plot", "--format")
 

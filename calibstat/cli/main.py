@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from calibstat import __version__
 from calibstat._files import Interrupts
-from calibstat._text import counted, rows_moved, safe
+from calibstat._text import counted, rows_moved, safe, some_of
 
 # Every command with one line of help. Its file has `add_arguments` and `run`, and is imported when it is called.
 COMMANDS = {
@@ -65,11 +65,55 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
-    arguments = build_parser([each for each in argv if each in COMMANDS][:1]).parse_args(argv)
-    code = _module(arguments.command).run(arguments) or 0
-    if sys.stdout:  # None where it was closed
-        sys.stdout.flush()
-    return int(code)
+    try:
+        arguments = _parsed(_joined(argv))
+        return int(_module(arguments.command).run(arguments) or 0)
+    finally:
+        if sys.stdout:  # None where it was closed
+            sys.stdout.flush()
+
+
+def _parsed(argv: Sequence[str]) -> argparse.Namespace:
+    called = [each for each in argv if each in COMMANDS][:1]
+    try:
+        return build_parser(called).parse_args(argv)
+    except ValueError:
+        for command in called:
+            _refuse_unknown(command, [each.partition("=")[0] for each in argv if each.startswith("--")])
+        raise
+
+
+_OPTION, _NEGATIVE = re.compile(r"--[a-z-]+"), re.compile(r"-\.?\d")
+
+
+def _joined(argv: Sequence[str]) -> list[str]:
+    """Join options with values such as -1,4, which `argparse` takes for options.
+
+    >>> _joined(["test", "--costs", "-1,4", "--verbose"])
+    ['test', '--costs=-1,4', '--verbose']
+    """
+    found: list[str] = []
+    for each in argv:
+        if found and _NEGATIVE.match(each) and _OPTION.fullmatch(found[-1]):
+            found[-1] += f"={each}"
+        else:
+            found.append(each)
+    return found
+
+
+def _refuse_unknown(command: str, given: Sequence[str]) -> None:
+    """Say of an option that the command does not know which ones do."""
+    unknown = [option for option in given if option not in _options_of(command)]
+    if unknown:
+        takers = [name for name in COMMANDS if unknown[0] in _options_of(name)]
+        others = f"; {some_of(takers, len(takers))} {'do' if takers[1:] else 'does'}" if takers else ""
+        raise ValueError(f"calibstat {command} takes no {unknown[0]}{others} (see calibstat {command} --help)")
+
+
+def _options_of(command: str) -> set[str]:
+    parser = _Parser()
+    _module(command).add_arguments(parser)
+    return {"--", *re.findall(r"--[a-z-]+", parser.format_usage()), "--help"}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -111,8 +155,8 @@ def one_line(error: Exception) -> str:
     'for example --labels cat,dog'
     """
     text = str(error)
-    if isinstance(error, OSError) and error.filename and error.strerror:
-        text = f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:  # what has no name is the output
+        text = f"{error.filename or 'the output cannot be written'}: {error.strerror}"
     return " ".join(rows_from_one(in_options(text)).split()) or type(error).__name__
 
 

@@ -60,7 +60,7 @@ def share(text: str) -> float:
 
 def _meant(text: str) -> str:
     """Return the share that may be meant by a percentage, or a number with a decimal comma."""
-    number = text.strip().removesuffix("%").strip().replace(",", ".")
+    number = text.strip().removeprefix("-").removesuffix("%").strip().replace(",", ".")
     if not re.fullmatch(r"\d+(\.\d+)?", number):
         return "0.95"
     found = float(number) / (100 if "%" in text or float(number) > 1 else 1)
@@ -271,21 +271,25 @@ def add_one(parser: argparse._ActionsContainer, name: str, *others: str, **chang
         parser.add_argument("--verbose", action="store_true", help="also show how the numbers were computed")
 
 
-def add_file(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a file, its labels and its classes."""
+def add_file(parser: argparse.ArgumentParser, *, counts: bool = True) -> None:
+    """Add the options of a file, its labels and its classes; with `counts` a row may stand for several."""
     add(parser, "file")
-    add_one(parser, "--label", required=True)
+    if counts:
+        add_outcome(parser, required=True)
+    else:
+        add_one(parser, "--label", required=True)
     add(parser, "--labels")
 
 
-def add_input(parser: argparse.ArgumentParser, *, counts: bool = False) -> None:
-    """Add the options of the sample of one model; with `counts` a row of the file may stand for several."""
-    if counts:
-        add(parser, "file")
-        add(parser.add_mutually_exclusive_group(required=True), "--label", "--events")
-        add(parser, "--trials", "--labels")
-    else:
-        add_file(parser)
+def add_outcome(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    """Add the options of what happened, in each row or in the several that it stands for."""
+    add(parser.add_mutually_exclusive_group(required=required), "--label", "--events")
+    add(parser, "--trials")
+
+
+def add_input(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the sample of one model."""
+    add_file(parser)
     add(parser.add_mutually_exclusive_group(required=True), "--probs", "--confidence")
     add(parser, "--weights", "--prevalence", "--nan-policy")
 

@@ -455,7 +455,7 @@ def sample_columns(arguments: argparse.Namespace, variables: Sequence[str] | Non
     counts = {name: getattr(arguments, name, None) for name in ("events", "trials")}
     if (counts["events"] is None) != (counts["trials"] is None):
         raise ValueError("--events says how many of the --trials had the event: name both columns, in place of --label")
-    if counts["events"] is not None and arguments.confidence is not None:
+    if counts["events"] is not None and getattr(arguments, "confidence", None) is not None:
         raise ValueError("--events are of the probability in --probs: leave --confidence out")
     return {
         **counts,
@@ -512,11 +512,12 @@ def counted_in_parts(arguments: argparse.Namespace, columns: Mapping[str, Any]) 
 
 
 def refuse_label(arguments: argparse.Namespace, variables: Sequence[str], option: str) -> None:
-    """Refuse the column of labels as a variable."""
-    if arguments.label in variables:
-        raise ValueError(
-            f"{option} {arguments.label}: this is the column of what happened; name something that was known before"
-        )
+    """Refuse the columns of what happened as variables."""
+    for name in (arguments.label, getattr(arguments, "events", None), getattr(arguments, "trials", None)):
+        if name in variables:
+            raise ValueError(
+                f"{option} {name}: this is the column of what happened; name something that was known before"
+            )
 
 
 def examined(arguments: argparse.Namespace, found: dict[str, Any]) -> cs.Sample:
@@ -554,6 +555,7 @@ def names_of_columns(arguments: argparse.Namespace, found: Mapping[str, Any]) ->
     label = f"column {arguments.label!r}"
     exchanged = f"--label and --probs look exchanged: {label} holds probabilities and {probs} labels"
     named = {_EXCHANGED: exchanged, "; the order of arguments is (y_true, y_prob)": ""}
+    named |= {f"{each} is ": f"column {vars(arguments).get(each)!r} is " for each in ("events", "trials")}
     named |= {"y_true": label, "sample_weight": f"column {weights!r}", "prevalence is ": "--prevalence is "}
     # Advice such as y_prob / 100 is put into words in the end.
     phrases = {f"y_prob{each}": f"{probs}{each}" for each in (" has", " holds", " is", ": ", " (rows", " and so")}
@@ -567,6 +569,8 @@ def examined_with_rows(
     arguments: argparse.Namespace, found: dict[str, Any], variables: Mapping[str, Any]
 ) -> tuple[cs.Sample, Ints]:
     """Make a sample with these variables, and return it with the numbers of its rows in the file."""
+    if "y_true" not in found:
+        raise ValueError("--missing level is about single rows, but --events counts several in one: leave out one")
     numbered = {**variables, ROW_OF_FILE: np.arange(len(found["y_true"]))}
     sample = examined(arguments, found | {"variables": numbered})
     return sample, sample.predictions.variables[ROW_OF_FILE].values.astype(np.intp)

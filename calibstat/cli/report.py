@@ -32,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     files = "CSV (also compressed), Parquet, NPZ or NetCDF, one file for each model; or the JSON of a report"
     parser.add_argument("file", metavar="FILE", nargs="+", help=files)
-    options.add(parser, "--label", "--labels")
+    options.add_outcome(parser, required=False)
+    options.add(parser, "--labels")
     options.add(parser.add_mutually_exclusive_group(), "--probs", "--confidence")
     options.add(parser, "--weights", "--prevalence", "--nan-policy", "--by")
     options.add_one(parser, "--variables", help="columns along which the error may vary (default: those of --by)")
@@ -91,8 +92,9 @@ def _is_report(files: Sequence[str]) -> bool:
 
 def _made_before(arguments: argparse.Namespace) -> cs.Report:
     """Take a report from its JSON; options of data are refused."""
-    asked = ("label", "labels", "probs", "confidence", "weights", "prevalence", "by", "variables", "lens", "margin")
-    wrong = [f"--{name}" for name in asked if getattr(arguments, name) is not None]
+    asked = ("label", "events", "trials", "labels", "probs", "confidence", "weights", "prevalence")
+    more = ("by", "variables", "lens", "margin")
+    wrong = [f"--{name}" for name in asked + more if getattr(arguments, name) is not None]
     if wrong or arguments.no_calibrators:
         raise ValueError(f"{arguments.file[0]} holds a report that was made before: leave out {', '.join(wrong)}")
     try:
@@ -103,7 +105,7 @@ def _made_before(arguments: argparse.Namespace) -> cs.Report:
 
 
 def _made(arguments: argparse.Namespace) -> cs.Report:
-    if arguments.label is None or (arguments.probs is None and arguments.confidence is None):
+    if (arguments.label or arguments.events) is None or (arguments.probs is None and arguments.confidence is None):
         raise ValueError(
             "--label and --probs are missing: name the column of what happened, and those of probabilities"
         )

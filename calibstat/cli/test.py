@@ -58,7 +58,7 @@ from calibstat.inference.test import judged_by, recommended_test, size_of_error
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    options.add_input(parser, counts=True)
+    options.add_input(parser)
     options.add_questions(parser)
     parser.add_argument(
         "--omnibus",

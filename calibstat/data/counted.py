@@ -210,6 +210,8 @@ def _as_counts(counts: Any, events: Any, trials: Any) -> Floats:
             f"events has {counted(len(happened), 'row')} and trials has {len(tried)}: pass one of each for every "
             "prediction"
         )
+    for name, found in (("events", happened), ("trials", tried)):
+        _expect_rows(name, found, np.arange(len(found)))
     beyond = happened > tried
     if beyond.any():
         row = int(np.argmax(beyond))
@@ -237,16 +239,22 @@ def _numbers(name: str, given: Any, dimensions: int) -> Floats:
     return found.values.astype(np.float64).reshape(array.shape)
 
 
+def _expect_rows(name: str, counts: Floats, numbers: Ints) -> None:
+    """Raise unless these (m,) or (m, K) are numbers of rows, or missing; `numbers` are those of the lines."""
+    wrong = (counts < 0) | (counts != np.floor(counts)) | (counts >= _MOST_COUNTED)
+    wrong &= ~np.isnan(counts)
+    if wrong.any():
+        row, *place = np.argwhere(wrong)[0].tolist()
+        column = f", column {place[0]}" if place else ""
+        raise ValueError(
+            f"{name} is {counts[row, *place]:g} in row {numbers[row]} (rows count from 0){column}, but a whole number "
+            "of rows, 0 or more, is expected"
+        )
+
+
 def _check(counts: Floats, numbers: Ints, called: str) -> None:
     """Raise unless these are numbers of rows; `numbers` are those of the rows."""
-    wrong = ~((counts >= 0) & (counts == np.floor(counts)) & (counts < _MOST_COUNTED)).all(axis=1)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"{called} gives the numbers {', '.join(f'{each:g}' for each in counts[row][:6])} of each class in row "
-            f"{numbers[row]} (rows count from 0): whole numbers of rows are expected; weights that are no numbers of "
-            "rows are sample_weight"
-        )
+    _expect_rows(called, counts, numbers)
     total = counts.sum()
     if not 0 < total < _MOST_COUNTED:
         raise ValueError(f"{called} adds up to {total:g} rows: at least 1 and fewer than 2^53 are expected")

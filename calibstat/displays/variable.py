@@ -11,7 +11,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from calibstat._text import shown
+from calibstat._text import level_of, shown
 from calibstat.data.arrays import RNG, Floats
 from calibstat.data.parameters import LEVEL, check_share
 from calibstat.data.sample import Sample
@@ -379,7 +379,7 @@ class VariableDisplay(Display):
         line = f"wrong {happened}, says {said}" if self.errors else f"happens {happened}, predicted {said}"
         signs = ("too shy", "too sure") if self.errors else ("too low", "too high")
         place_text = f"{self.worst:,.0f}" if abs(self.worst) >= 1000 else f"{self.worst:.3g}"
-        where = f"{self.variable} {place_text}" if len(self.variable) <= 12 else place_text
+        where = level_of(self.variable, place_text) if len(self.variable) <= 12 else place_text
         return [
             f"at {where}: {line}" + (f": {signs[int(off < 0)]}" if self.rejects else ""),
             f"apart by {_percent(self.curve.maximum)}, noise alone {_percent(self.null_mean)}; "

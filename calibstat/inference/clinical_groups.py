@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 
 from calibstat._dataclass import dataclass
-from calibstat._text import counted, percent
+from calibstat._text import counted, level_of, percent
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import Categories
 from calibstat.data.arrays import Ints, as_generator
@@ -38,7 +38,7 @@ class ClinicalGroup(NamedTuple):
     @property
     def name(self) -> str:
         """Variable and level."""
-        return f"{self.variable} {self.level}"
+        return level_of(self.variable, self.level)
 
 
 @final

@@ -52,15 +52,17 @@ def test_rows_of_the_fit_are_not_written(run, two, tmp_path):
     assert "Fitted beta on 240 of 600 rows" in said
     given, written = pd.read_csv(two), pd.read_csv(out)
     assert len(written) == 360
-    fit = np.setdiff1d(np.arange(600), written["row"])
-    by_hand = cal.Beta().fit(given.p_yes[fit], given.y[fit], given.w[fit]).predict_proba(given.p_yes[written["row"]])
+    fit = np.setdiff1d(np.arange(600), written["row"] - 1)
+    by_hand = (
+        cal.Beta().fit(given.p_yes[fit], given.y[fit], given.w[fit]).predict_proba(given.p_yes[written["row"] - 1])
+    )
     np.testing.assert_allclose(written[["prob_no", "prob_yes"]], by_hand, rtol=1e-9)
-    assert (written["y"].to_numpy() == given.y[written["row"]].to_numpy()).all()
+    assert (written["y"].to_numpy() == given.y[written["row"] - 1].to_numpy()).all()
     code, said, _ = run(two, "--label", "y", "--probs", "p_yes", "--out", out, "--load", saved)
     assert code == 0
     loaded = pd.read_csv(out)
     assert len(loaded) == 600
-    np.testing.assert_allclose(loaded["prob_yes"][written["row"]], written["prob_yes"], rtol=1e-12)
+    np.testing.assert_allclose(loaded["prob_yes"][written["row"] - 1], written["prob_yes"], rtol=1e-12)
 
 
 def test_what_is_written_can_be_tested(run, three, tmp_path, capsys):
@@ -190,7 +192,7 @@ def test_other_columns_are_kept_as_they_are_written(run, tmp_path, capsys):
     assert run(path, *base, "--out", out)[0] == 0
     written = pd.read_csv(out, dtype=str, keep_default_na=False)
     assert list(written) == ["row", "y", "prob_0", "prob_1", "id", "big", "note", "age"]
-    rows = written["row"].astype(int).to_numpy()
+    rows = written["row"].astype(int).to_numpy() - 1
     assert len(rows) == 80
     assert (rows % 5 != 0).all()
     for name in ("y", "id", "big", "age"):
@@ -218,8 +220,8 @@ def test_names_that_are_taken_are_not_taken_again(run, tmp_path, capsys):
     assert "--probs 'calibrated_*'" in said
     written = pd.read_csv(out)
     assert list(written) == ["row_2", "y", "calibrated_0", "calibrated_1", "row", "prob_old", "weight"]
-    np.testing.assert_array_equal(written["row"], written["row_2"] + 7)
-    np.testing.assert_allclose(written["prob_old"], p[written["row_2"]])
+    np.testing.assert_array_equal(written["row"], written["row_2"] + 6)
+    np.testing.assert_allclose(written["prob_old"], p[written["row_2"] - 1])
     assert main(["test", str(out), "--label", "y", "--probs", "calibrated_*", "--n-resamples", "19"]) == 0
 
 
@@ -239,8 +241,8 @@ def test_other_columns_of_other_files(run, tmp_path, kind):
     assert run(path, "--label", "y", "--probs", "p", "--calibrator", "beta", "--out", out)[0] == 0
     written = pd.read_csv(out)
     assert list(written) == ["row", "y", "prob_0", "prob_1", "age"]
-    np.testing.assert_array_equal(written["age"], written["row"])
-    np.testing.assert_array_equal(written["y"], frame["y"][written["row"]])
+    np.testing.assert_array_equal(written["age"], written["row"] - 1)
+    np.testing.assert_array_equal(written["y"], frame["y"][written["row"] - 1])
 
 
 def test_standard_input_cannot_be_read_twice(run, tmp_path):
@@ -273,6 +275,6 @@ def test_text_of_every_kind(run, tmp_path, delimiter, ends, start):
     written = pd.read_csv(out, dtype=str, keep_default_na=False)
     assert list(written) == ["row", "the, label", "prob_0", "prob_1", "a;b|c, d", "code"]
     assert len(written) == 30
-    for row, code, text in zip(written["row"], written["code"], written["a;b|c, d"], strict=True):
+    for row, code, text in zip(written["row"].astype(int) - 1, written["code"], written["a;b|c, d"], strict=True):
         assert text == f"x{delimiter}{row}"
-        assert code == ("" if row == "4" else f"{int(row):03d}")
+        assert code == ("" if row == 4 else f"{row:03d}")

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -90,8 +91,15 @@ def test_bad_options(pets, file, options, words):
         (["plot"], "test"),
         (["test"], "FILE"),
         (["test", "x.csv"], "--label --events is required"),
-        (["clinical"], "FILE, --label"),
+        (["clinical"], "FILE"),
         (["test", "x.csv", "--label", "y"], "--probs --confidence is required"),
+        (["calibrate", "x.csv", "--events", "e"], "calibrate takes no --events; test, estimate, clinical, compare, "),
+        (["test", "x.csv", "--margin", "0.1"], "calibstat test takes no --margin; report does (see "),
+        (["test", "--frobnicate"], "calibstat test takes no --frobnicate (see calibstat test --help)"),
+        (["report", "x.csv", "--margin", "-0.1"], "'-0.1' is not a number between 0 and 1, such as 0.1"),
+        (["report", "x.csv", "--margin=-0.1"], "'-0.1' is not a number between 0 and 1, such as 0.1"),
+        (["test", "x.csv", "--costs", "-1,4"], "'-1,4' is not the cost of a false alarm and that of a miss"),
+        (["plan", "--ece", "-.1"], "a true error of -0.1 is asked for"),
         (["test", "x.csv", "--label", "y", "--probs", "p", "--confidence", "c"], "not allowed with"),
         (["test", "none.csv", "--label", "y", "--probs", "p"], "none.csv"),
         (["test", ".", "--label", "y", "--probs", "p"], "folder"),
@@ -255,6 +263,39 @@ def test_a_reader_that_has_left_is_no_error(off):
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True)
     assert done.stdout == "141 ''\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["test"], "the output cannot be written"),
+        (["calibrate", "--calibrator", "platt", "--out", "/dev/full"], "/dev/full"),
+        (["test", "--lens", "top-label", "--plot", "full.png"], "full.png"),
+    ],
+)
+def test_a_full_disk_is_one_line_and_leaves_no_part_of_a_file(binary, tmp_path, command, said):
+    """A limit on the size of files stands for a disk that fills while a file is written."""
+    script = """
+        import resource, signal, sys
+        from calibstat.cli.main import main
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+        sys.exit(main(sys.argv[1:]))
+    """
+    rows = [binary, "--label", "y", "--probs", "p"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(script), command[0], *rows, *command[1:]],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+        )
+    last = done.stderr.splitlines()[-1]
+    assert (done.returncode, last.startswith("calibstat: error: ")) == (2, True)
+    assert said in done.stderr or "cannot be written" in last
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_heavy_is_imported_for_help():

@@ -109,7 +109,7 @@ def test_rows_that_stand_for_several_are_those_written_out(counts, tmp_path, cap
     ("words", "said"),
     [
         (["--events", "e", "--probs", "p"], "--events says how many of the --trials had the event: name both columns"),
-        (["--events", "n", "--trials", "e", "--probs", "p"], "events is 30 in row 1 (the first row of data is 1)"),
+        (["--events", "n", "--trials", "e", "--probs", "p"], "column 'n' is 30 in row 1 (the first row of data is 1)"),
         (["--events", "e", "--trials", "n", "--confidence", "p"], "leave --confidence out"),
         (["--label", "e", "--trials", "n", "--probs", "p"], "name both columns, in place of --label"),
     ],
@@ -117,3 +117,63 @@ def test_rows_that_stand_for_several_are_those_written_out(counts, tmp_path, cap
 def test_events_without_trials_are_refused(counts, capsys, words, said):
     assert main(["test", counts, *words]) == 2
     assert said in capsys.readouterr().err
+
+
+NOW = ("--events", "e", "--trials", "n")
+
+
+@pytest.fixture
+def grouped(tmp_path):
+    """Counts with a column of cities, and the rows that they count."""
+    rng = np.random.default_rng(4)
+    p, n = rng.uniform(0.1, 0.9, 60).round(3), rng.integers(5, 20, 60)
+    e, city = rng.binomial(n, p), np.where(np.arange(60) < 30, "city 1", "city 2")
+    pd.DataFrame({"p": p, "q": p**2, "e": e, "n": n, "city": city}).to_csv(tmp_path / "counts.csv", index=False)
+    each = [np.repeat([0, 1], [n - e, e]) for n, e in zip(n, e, strict=True)]
+    rows = {name: np.repeat(values, n) for name, values in (("p", p), ("q", p**2), ("city", city))}
+    pd.DataFrame({"y": np.concatenate(each) == 1, **rows}).to_csv(tmp_path / "rows.csv", index=False)
+    return str(tmp_path / "counts.csv"), str(tmp_path / "rows.csv")
+
+
+@pytest.mark.parametrize(
+    ("command", "asked"),
+    [
+        ("clinical", ["--probs", "p", "--by", "city"]),
+        ("audit", ["--probs", "p", "--by", "city"]),
+        ("scan", ["--probs", "p", "--variables", "city"]),
+        ("leaves", ["--probs", "p", "--variables", "city"]),
+        ("desiderata", ["--probs", "p"]),
+        ("compare", ["--model", "a=p", "--model", "b=q"]),
+    ],
+)
+def test_every_command_reads_counts_as_the_rows_written_out(grouped, capsys, command, asked):
+    counts, rows = grouped
+    said = []
+    for how, path in ((NOW, counts), (("--label", "y"), rows)):
+        assert main([command, path, *how, *asked]) == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1]
+    assert "city city" not in said[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["--by", "city", "--missing", "level"], "--missing level is about single rows, but --events counts several"),
+        (["--by", "n"], "--by n: this is the column of what happened"),
+    ],
+)
+def test_what_counts_cannot_say_is_refused(grouped, capsys, asked, said):
+    assert main(["audit", grouped[0], *NOW, "--probs", "p", *asked]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_count_below_zero_is_named_by_row_and_column(grouped, capsys):
+    frame = pd.read_csv(grouped[0])
+    frame.loc[4, "e"] = -1
+    frame.to_csv(grouped[0], index=False)
+    assert main(["test", grouped[0], *NOW, "--probs", "p"]) == 2
+    assert capsys.readouterr().err == (
+        "calibstat: error: column 'e' is -1 in row 5 (the first row of data is 1), but a whole number of rows, 0 or "
+        "more, is expected\n"
+    )

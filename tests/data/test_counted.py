@@ -145,13 +145,19 @@ def test_missing_counts_are_refused_or_left_out():
         ({"events": [1, 2]}, "pass how often each class followed, counts="),
         ({"counts": [[1, 2], [1, 2]], "events": [1, 2], "trials": [3, 4]}, "pass how often each class followed"),
         ({"counts": [3, 4]}, r"counts has shape \(2,\), but \(m, K\) is expected"),
-        ({"counts": [[1, 2], [1.5, 2]]}, "counts gives the numbers 1.5, 2 of each class in row 1 .*whole numbers"),
-        ({"counts": [[1, 2], [-1, 2]]}, "counts gives the numbers -1, 2 of each class in row 1"),
-        ({"counts": [[1, 2], [np.inf, 2]]}, "counts gives the numbers inf, 2 of each class in row 1"),
+        (
+            {"counts": [[1, 2], [1.5, 2]]},
+            "counts is 1.5 in row 1 .*, column 0, but a whole number of rows",
+        ),
+        ({"counts": [[1, 2], [-1, 2]]}, "counts is -1 in row 1 .*, column 0"),
+        ({"counts": [[1, 2], [np.inf, 2]]}, "counts is inf in row 1 .*, column 0"),
         ({"counts": [[0, 0], [0, 0]]}, "counts adds up to 0 rows: at least 1"),
         ({"counts": [[1, 2, 3], [1, 2, 3]]}, "counts has 3 columns, but y_prob is for 2 classes"),
         ({"counts": [["a", "b"], ["a", "b"]]}, "counts holds text"),
         ({"counts": [[1, 2]]}, "counts has 1 row and y_prob has 2"),
+        ({"events": [3, -1], "trials": [4, 2]}, "events is -1 in row 1 .*a whole number of rows, 0 or more"),
+        ({"events": [3, 0.5], "trials": [4, 2]}, "events is 0.5 in row 1 "),
+        ({"events": [3, 0], "trials": [4, 2.5]}, "trials is 2.5 in row 1 "),
         ({"events": [3, 4], "trials": [4, 2]}, "events is 4 in row 1 .*more than its 2 trials"),
         ({"events": [3], "trials": [4, 2]}, "events has 1 row and trials has 2"),
         ({"counts": [[1, 2], [1, 2]], "variables": {"age": [1]}}, "variable 'age' has 1 row, but counts and y_prob"),
@@ -164,7 +170,7 @@ def test_counts_that_cannot_be_meant_are_refused(arguments, said):
 
 
 def test_several_faults_are_told_at_once():
-    with pytest.raises(ValueError, match=r"outside \[0, 1\].*Also: counts gives the numbers 0.5, 1"):
+    with pytest.raises(ValueError, match=r"outside \[0, 1\].*Also: counts is 0.5 in row"):
         cs.Sample.from_counts([0.1, 20], [[0.5, 1], [1, 2]])
 
 
