@@ -125,8 +125,8 @@ def _what_it_is_not(after: TestsByLens) -> str:
         return "One temperature helps, but does not correct every class."
     return (
         f"That no test rejects is no proof of calibration: with {after.tests[0].question.n} rows, errors not much "
-        "larger than the column 'noise alone' stay unseen; the raw error was far larger. And never read an error without "
-        "what noise alone would give: the value after recalibration is not zero, and need not be."
+        "larger than the column 'noise alone' stay unseen; the raw error was far larger. And never read an error "
+        "without what noise alone would give: the value after recalibration is not zero, and need not be."
     )
 
 
