@@ -2,13 +2,14 @@
 
 Their files have a row for each prediction: ``prob_0``, ``prob_1``, ..., ``actual``, and variables. Every table is made
 twice: as published (mistakes of the uncalibrated label, cells between quantiles of the uncalibrated confidence), and as
-each calibrator would be used, where errors can be tested. Calibrators are theirs, as their program fits them.
+each calibrator would be used, where errors can be tested. Calibrators are theirs, as their program fits them, or those
+of the papers that they cite. A world of ten classes with known chances shows what leaves and penalties do to Table 5.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -25,9 +26,11 @@ from sklearn.linear_model import LogisticRegression
 import calibstat as cs
 from calibstat import calibrators
 from calibstat.comparisons.variable_based import as_published
-from simulations.frame import Datasets, Plan, Repeats, Scale, Study, option
+from simulations.frame import SEED, Datasets, Plan, Repeats, Scale, Study, bracketed, mean_and_error, option
 
 N_BINS, SPAN, LEVEL = 10, 0.9, 0.05
+LEAST_ROWS = 10 * N_BINS  # to judge by
+PROGRAM, PAPERS = "program", "papers"
 
 
 @dataclass(frozen=True)
@@ -159,18 +162,20 @@ def _scores(features: np.ndarray, table: np.ndarray) -> np.ndarray:
     return np.column_stack([features @ table.T, np.zeros(len(features))])
 
 
-def theirs(source: Source, n_classes: int) -> dict[str, Any]:
-    """Return the calibrators of a table."""
-    leaf = TheirBeta() if n_classes == 2 else TheirDirichlet()
+def candidates(source: Source, n_classes: int, kind: str) -> dict[str, Any]:
+    """Return the calibrators of a table, as their program has them (`PROGRAM`) or the papers that they cite (`PAPERS`).
+
+    Those are Platt (1999), Kull et al. (2017) for beta and Kull et al. (2019) for Dirichlet calibration.
+    """
+    if kind == PAPERS:
+        platt: Any = calibrators.Platt()
+        leaf: Any = calibrators.Beta() if n_classes == 2 else calibrators.Dirichlet()
+    else:
+        platt, leaf = LogisticRegression(), TheirBeta() if n_classes == 2 else TheirDirichlet()
     split = calibrators.VariableBased(source.variable, leaf, max_depth=source.max_depth, min_share=source.min_share)
     if n_classes > 2:
         return {"Dirichlet": leaf, "variable-based": split}
-    return {
-        "scaling-binning": calibrators.ScalingBinning(),
-        "Platt": LogisticRegression(),
-        "beta": leaf,
-        "variable-based": split,
-    }
+    return {"scaling-binning": calibrators.ScalingBinning(), "Platt": platt, "beta": leaf, "variable-based": split}
 
 
 @dataclass(frozen=True)
@@ -184,12 +189,15 @@ class Table:
     source : Source
     folder : str
     n_resamples : int
+    kind : str
+        `PROGRAM` or `PAPERS`.
     """
 
     name: str
     source: Source
     folder: str
     n_resamples: int
+    kind: str = PROGRAM
 
     def __call__(self, rng: np.random.Generator) -> xr.Dataset:
         """Make it."""
@@ -198,7 +206,7 @@ class Table:
         fit_rows = frame.reset_index().sample(self.source.n_fit, random_state=0).index.to_numpy()
         given: dict[str, Any] = {
             "variable": self.source.variable,
-            "calibrators": theirs(self.source, n_classes),
+            "calibrators": candidates(self.source, n_classes, self.kind),
             "fit_rows": fit_rows,
             "n_bins": N_BINS,
         }
@@ -255,13 +263,92 @@ def made(rng: np.random.Generator, n: int = 6000) -> pd.DataFrame:
     )
 
 
+@dataclass(frozen=True)
+class Leaves:
+    """What leaves and penalties do to variable-based Dirichlet calibration, on rows whose chances are known.
+
+    Ten classes, as many rows as CIFAR-10H has, a network that is right about 95 % of them and too bold the slower they
+    are to recognise: its uncalibrated errors are those of Table 5.
+    """
+
+    n: int = 9767
+    n_fit: int = 2000
+
+    def __call__(self, rng: np.random.Generator) -> xr.Dataset:
+        """Return errors as published, the true error and the log loss of each way to fit, on the rest of the rows."""
+        p, y, slowness, chances = slow_to_recognise(self.n, rng)
+        fit, rest = np.arange(self.n_fit), np.arange(self.n_fit, self.n)
+        rows = np.column_stack([p, slowness])
+        given = cs.Sample(y[rest], p[rest], variables={"slowness": slowness[rest]})
+        found = []
+        for way in WAYS.values():
+            said = p[rest] if way is None else _fitted(way, rows[fit], y[fit], rows[rest])
+            seen = cs.Sample(y[rest], said, variables={"slowness": slowness[rest]}, labels=list(range(N_CLASSES)))
+            errors = as_published("", given, seen, "slowness", N_BINS)
+            top, each = said.argmax(axis=1), np.arange(len(rest))
+            true = np.abs(said.max(axis=1) - chances[rest][each, top]).mean()
+            found.append([100 * errors.ece, 100 * errors.vece, 100 * true, float(cs.LogScore()(seen))])
+        return xr.Dataset({"value": (("way", "what"), found)}, {"way": list(WAYS), "what": list(MEASURES)})
+
+
+N_CLASSES = 10
+MEASURES = ("ECE", "VECE", "true error", "log loss")
+# The label of each way to fit, with the model, the least share of the rows in a leaf and the depth of the tree.
+WAYS: Mapping[str, tuple[Any, float, int] | None] = {
+    "uncalibrated": None,
+    "Dirichlet without leaves": (TheirDirichlet(), 0.5, 0),
+    "leaves as in the program": (TheirDirichlet(), 0.1, 3),
+    "a tenth of the penalty": (TheirDirichlet(1e-4), 0.1, 3),
+    "ten times the penalty": (TheirDirichlet(1e-2), 0.1, 3),
+    "a tree of depth 2": (TheirDirichlet(), 0.1, 2),
+    "leaves of a quarter": (TheirDirichlet(), 0.25, 3),
+    "penalty by cross-validation": (calibrators.Dirichlet(), 0.1, 3),
+}
+
+
+def _fitted(way: tuple[Any, float, int], rows: np.ndarray, y: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Fit to rows of probabilities and a variable, and calibrate other ones."""
+    leaf, share, depth = way
+    if depth == 0:
+        return leaf.fit(rows[:, :-1], y).predict_proba(others[:, :-1])
+    return calibrators.VariableBased(-1, leaf, max_depth=depth, min_share=share).fit(rows, y).predict_proba(others)
+
+
+def slow_to_recognise(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return predictions (n, 10), labels, how slow each row is to recognise, and the true chances (n, 10)."""
+    scores = rng.normal(0, 2.2, (n, N_CLASSES))
+    scores[np.arange(n), rng.integers(N_CLASSES, size=n)] += 14.4 * rng.beta(2.5, 0.6, n)
+    slowness = rng.lognormal(0, 0.25, n)
+    rank = slowness.argsort().argsort() / n
+    temperature = np.select([rank < 0.4, rank < 0.7], [1.0, 1.3], 1.6)[:, None]
+    logs = log_softmax(scores, axis=1)
+    chances = np.exp(log_softmax(logs / temperature, axis=1))
+    labels = (rng.random((n, 1)) > chances.cumsum(axis=1)).sum(axis=1).clip(0, N_CLASSES - 1)
+    return np.exp(logs), labels, slowness, chances
+
+
 def read(path: Path, source: Source) -> pd.DataFrame:
-    """Read a file of theirs; an error says which columns it lacks."""
+    """Read a file of theirs; an error says which columns it lacks, or that there are too few rows to fit on."""
     frame = pd.read_csv(path)
     needed = {"prob_0", "prob_1", "actual", source.variable, *source.others}
     if not needed <= set(frame.columns):
         raise ValueError(f"{path} lacks the columns {', '.join(sorted(needed - set(frame.columns)))}.")
-    return frame if source.query is None else frame.query(source.query)
+    kept = frame if source.query is None else frame.query(source.query)
+    if len(kept) < source.n_fit + LEAST_ROWS:
+        raise ValueError(
+            f"{path} has {len(kept)} rows that the table uses; {source.n_fit} are to fit on and {LEAST_ROWS} or more "
+            "to judge by."
+        )
+    return kept
+
+
+def check(path: Path, source: Source) -> None:
+    """Read a file as its table will; an error names it."""
+    frame = read(path, source)
+    try:
+        as_sample(frame, source)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def as_sample(frame: pd.DataFrame, source: Source) -> tuple[cs.Sample, int]:
@@ -284,44 +371,69 @@ class KellySmyth(Study):
     """Tables 1, 2, 4 and 5, and Figure 1, of Kelly & Smyth (2023)."""
 
     folder: str | None = option("DIR", "the authors' files: adult_out.csv, bank_out.csv, cardio_out.csv, cifar_out.csv")
+    calibrators: str | None = option(
+        "KIND",
+        "as their program fits them (program, the default), or as in the papers that they cite (papers)",
+        choices=(PROGRAM, PAPERS),
+    )
+    leaf: float | None = option(
+        "SHARE", "the least share of the rows in a leaf of variable-based calibration (0.1; Bank 0.05)", type=float
+    )
 
     plan = Plan(
         aim="whether calibration over the confidence leaves an error over a variable, and whether that is noise",
-        mechanisms="6000 rows of a model whose error depends on age and cancels over ages; the authors' files, if they "
-        "are in --folder",
+        mechanisms="6000 rows of a model whose error depends on age and cancels over ages; 9767 rows of ten classes "
+        "whose network is too bold the slower they are to recognise; the authors' files, if they are in --folder",
         estimands="the calibration error of the top label over the confidence (ECE) and over the variable (VECE)",
         methods=f"errors in {N_BINS} cells by the paper's conventions and as each calibrator is used; exact tests",
-        performance="errors beside the published ones, p-values and what noise alone gives",
+        performance="errors beside the published ones, p-values and what noise alone gives; on the ten classes, errors "
+        "with other leaves and penalties beside the true error",
     )
 
     def parts(self, scale: Scale) -> dict[str, Repeats]:
         """Make a table of every file that is there, and of one that is made here."""
-        n_resamples = scale.pick(199, 999, 9999)
-        found = {"made": Repeats(Table("made", Source("", "age", 2000), "", n_resamples))}
+        there = self._checked()
+        n_resamples, kind = scale.pick(199, 999, 9999), self.calibrators or PROGRAM
+        sources = {"made": Source("", "age", 2000)} | there
+        if self.leaf is not None:
+            if not 0 < self.leaf <= 0.5:
+                raise ValueError(f"--leaf is {self.leaf:g}; it must be above 0 and at most 0.5.")
+            sources = {name: replace(each, min_share=self.leaf) for name, each in sources.items()}
+        found = {
+            name: Repeats(Table(name, each, (self.folder or "") * (name in there), n_resamples, kind))
+            for name, each in sources.items()
+        }
+        return found | {"leaves": Repeats(Leaves(), scale.pick(3, 20, 200), SEED + 1)}
+
+    def _checked(self) -> dict[str, Source]:
+        """Return which files are there; what is wrong in one of them is said before the work."""
         if self.folder is None:
-            return found
+            return {}
         there = {name: each for name, each in SOURCES.items() if (Path(self.folder) / each.file).exists()}
         if not there:
             files = ", ".join(each.file for each in SOURCES.values())
             raise ValueError(f"{self.folder} has none of the files {files}.")
-        return found | {name: Repeats(Table(name, each, self.folder, n_resamples)) for name, each in there.items()}
+        for each in there.values():
+            check(Path(self.folder) / each.file, each)
+        return there
 
     @staticmethod
     def text(found: Datasets) -> str:
         """Say which errors are left, table by table."""
-        lines = [_answer(name, each.isel(repeat=0)) for name, each in found.items()]
-        for name, each in found.items():
-            lines += ["", *_table(name, each.isel(repeat=0))]
-        return "\n".join(lines)
+        lines = [*(_answer(name, each) for name, each in _tables(found).items()), _answer_of_leaves(found["leaves"])]
+        for name, each in _tables(found).items():
+            lines += ["", *_table(name, each)]
+        return "\n".join([*lines, "", *_of_leaves(found["leaves"])])
 
     @staticmethod
     def figure(found: Datasets) -> Figure:
         """Draw the errors of each table as they are used, what noise gives, and the published ones."""
+        tables = _tables(found)
         figure, axes = plt.subplots(
-            1, len(found), figsize=(max(6.5, 5.5 * len(found)), 4), layout="constrained", squeeze=False
+            1, len(tables) + 1, figsize=(5.8 * (len(tables) + 1), 4), layout="constrained", squeeze=False
         )
-        for ax, (name, whole) in zip(axes[0], found.items(), strict=True):
-            each = whole.isel(repeat=0)
+        _draw_leaves(axes[0, -1], found["leaves"])
+        for ax, (name, each) in zip(axes[0], tables.items(), strict=False):
             printed = each.sel(convention="as published")
             used, rows = each.sel(convention="as used"), np.arange(each.sizes["calibrator"])[::-1]
             for color, (kind, shift) in enumerate((("ece", 0.15), ("vece", -0.15))):
@@ -335,6 +447,47 @@ class KellySmyth(Study):
         title = "as used (ring: by the paper's conventions, x: in the paper, bar: noise)"
         figure.legend(*axes[0, 0].get_legend_handles_labels(), title=title, loc="outside lower center", ncols=2)
         return figure
+
+
+def _tables(found: Datasets) -> dict[str, xr.Dataset]:
+    return {name: each.isel(repeat=0) for name, each in found.items() if name != "leaves"}
+
+
+def _answer_of_leaves(found: xr.Dataset) -> str:
+    mean = found["value"].mean("repeat")
+    ece, vece, true, _ = mean.sel(way="leaves as in the program").values
+    larger, before = mean.sel(way="leaves of a quarter"), mean.sel(way="uncalibrated", what="true error")
+    return (
+        f"Ten classes: Dirichlet calibration in leaves as in the program has errors of {ece:.2f}% and {vece:.2f}% over "
+        f"the confidence and the variable as published, in leaves of a quarter of the rows {larger[0]:.2f}% and "
+        f"{larger[1]:.2f}%; but the true error is {true:.1f}%, and {before:.1f}% without any calibration."
+    )
+
+
+def _of_leaves(found: xr.Dataset) -> list[str]:
+    """Return the errors of each way to fit Dirichlet calibration in leaves."""
+    own = mean_and_error(found["value"])
+    lines = [
+        "ten classes, variable-based Dirichlet calibration: errors as published and true error in %, log loss "
+        "(standard error)",
+        f"{'':30}" + "".join(f"{what:>16}" for what in MEASURES),
+    ]
+    for way in WAYS:
+        mean, error = own.mean.sel(way=way).values, own.error.sel(way=way).values
+        cells = [bracketed(*pair, ".2f") for pair in zip(mean, error, strict=True)]
+        lines.append(f"{way:30}" + "".join(f"{cell:>16}" for cell in cells))
+    return lines
+
+
+def _draw_leaves(ax: Any, found: xr.Dataset) -> None:
+    own, rows = mean_and_error(found["value"]), np.arange(len(WAYS))[::-1]
+    for color, (what, marker) in enumerate((("ECE", "o"), ("VECE", "o"), ("true error", "s"))):
+        at = {"what": what}
+        look = {"fmt": marker, "markersize": 4, "color": f"C{color}", "label": what}
+        ax.errorbar(own.mean.sel(at), rows + 0.2 * (1 - color), xerr=2 * own.error.sel(at), **look)
+    ax.set(yticks=rows, yticklabels=list(WAYS), xlabel="error, %", title="ten classes: leaves and penalties")
+    ax.set_xlim(left=0)
+    ax.legend(fontsize="small", loc="lower right")
 
 
 def _answer(name: str, each: xr.Dataset) -> str:

@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from calibstat import calibrators
 from simulations import kelly_smyth as study
 from simulations.__main__ import main
-from simulations.frame import Scale
+from simulations.frame import Repeats, Scale
 
 SMALL = replace(study.SOURCES["Cardio"], n_fit=500)
 
@@ -93,13 +94,63 @@ def test_errors_along_several_variables_stand_beside_the_published_ones():
 
 def test_only_files_that_are_there_are_tables(folder, tmp_path):
     parts = study.KellySmyth(folder=str(folder)).parts(Scale("quick"))
-    assert list(parts) == ["made", "Cardio"]
+    assert list(parts) == ["made", "Cardio", "leaves"]
     with pytest.raises(ValueError, match=r"has none of the files adult_out\.csv"):
         study.KellySmyth(folder=str(tmp_path / "nothing")).parts(Scale("quick"))
 
 
-def test_a_file_without_its_columns_is_refused(folder, capsys):
-    frame = pd.read_csv(folder / "cardio_out.csv", index_col=0).drop(columns=["age"])
-    frame.to_csv(folder / "cardio_out.csv")
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda frame: frame.drop(columns=["age"]), "bank_out.csv lacks the columns age."),
+        (lambda frame: frame.assign(actual=2), "bank_out.csv: "),
+        (lambda frame: frame.assign(prob_1=-1.0), "bank_out.csv: "),
+        (lambda frame: frame[:1050], "bank_out.csv has 1050 rows that the table uses; 1000 are to fit on and 100 or"),
+    ],
+)
+def test_every_file_is_checked_before_any_work(folder, capsys, monkeypatch, spoil, message):
+    frame = pd.read_csv(folder / "cardio_out.csv", index_col=0)
+    spoil(frame).to_csv(folder / "bank_out.csv")
+    monkeypatch.setattr(study.Table, "__call__", None)  # whoever makes a table, fails
     assert main(["kelly_smyth", "--quick", "--folder", str(folder), "--out", str(folder / "out")]) == 2
-    assert "cardio_out.csv lacks the columns age." in capsys.readouterr().err
+    assert message in capsys.readouterr().err
+
+
+def test_the_calibrators_of_the_papers_are_an_option_and_so_are_leaves():
+    of_papers = study.KellySmyth(calibrators="papers", leaf=0.25).parts(Scale("quick"))["made"].once
+    assert (of_papers.kind, of_papers.source.min_share) == ("papers", 0.25)
+    two, many = (study.candidates(SMALL, n_classes, "papers") for n_classes in (2, 3))
+    assert isinstance(two["Platt"], calibrators.Platt)
+    assert isinstance(two["beta"], calibrators.Beta)
+    assert isinstance(many["Dirichlet"], calibrators.Dirichlet)
+    assert isinstance(many["variable-based"].calibrator, calibrators.Dirichlet)
+    assert isinstance(study.candidates(SMALL, 3, "program")["Dirichlet"], study.TheirDirichlet)
+    with pytest.raises(ValueError, match=r"--leaf is 0\.7"):
+        study.KellySmyth(leaf=0.7).parts(Scale("quick"))
+
+
+def test_the_world_of_ten_classes_is_like_table_5():
+    p, y, slowness, chances = study.slow_to_recognise(20_000, np.random.default_rng(0))
+    slow, right = slowness > np.median(slowness), p.argmax(axis=1) == y
+    assert right.mean() == pytest.approx(0.95, abs=0.01)
+    assert p.max(axis=1).mean() - right.mean() == pytest.approx(0.019, abs=0.005)
+    assert right.mean() == pytest.approx(chances[np.arange(20_000), p.argmax(axis=1)].mean(), abs=0.006)
+    assert (p.max(axis=1) - right)[slow].mean() > (p.max(axis=1) - right)[~slow].mean() + 0.01
+
+
+@pytest.mark.slow
+def test_larger_leaves_close_the_gap_of_table_5_and_leave_a_true_error(tmp_path):
+    """The paper has 1.18 and 0.86 %, and leaves of a tenth give 1.64 and 1.36 % on the authors' file."""
+    found = Repeats(study.Leaves(), 8).run(None, tmp_path / "leaves.nc")["value"]
+
+    def higher(way, other, what):
+        gaps = (found.sel(way=way, what=what) - found.sel(way=other, what=what)).values
+        return gaps.mean() > 2 * gaps.std(ddof=1) / np.sqrt(len(gaps))
+
+    program = "leaves as in the program"
+    for way in ("leaves of a quarter", "a tree of depth 2"):
+        assert higher(program, way, "ECE")
+        assert higher(way, "uncalibrated", "true error")
+    for way in ("a tenth of the penalty", "ten times the penalty"):
+        assert higher(way, program, "ECE")
+    assert all(higher("uncalibrated", "penalty by cross-validation", what) for what in ("true error", "log loss"))
