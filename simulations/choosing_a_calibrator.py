@@ -187,7 +187,7 @@ class ChoosingACalibrator(Study):
     def parts(self, scale: Scale) -> dict[str, Repeats]:
         """Judge on every world."""
         n = scale.pick((500, 4000), (500, 1000, 2000, 4000), (500, 1000, 2000, 4000, 16_000))
-        repeats = scale.pick(8, 25, 250)
+        repeats = scale.pick(6, 25, 250)
         found = {
             name: Repeats(FitAndJudge(world, n), repeats, SEED + number)
             for number, (name, world) in enumerate(WORLDS.items())
@@ -254,9 +254,10 @@ class ChoosingACalibrator(Study):
 
     @staticmethod
     def figure(found: Datasets) -> Figure:
-        """Draw the shares over the number of test rows, a panel for each world."""
-        figure, axes = plt.subplots(1, len(WORLDS), figsize=(15, 4.5), layout="constrained", sharey=True)
-        for ax, name in zip(axes, WORLDS, strict=True):
+        """Draw the shares over the number of test rows, a panel for each world, and the pairs of a file."""
+        n_panels = len(WORLDS) + ("calarena" in found)
+        figure, axes = plt.subplots(1, n_panels, figsize=(3.75 * n_panels, 4.5), layout="constrained")
+        for ax, name in zip(axes, WORLDS, strict=False):
             each, errors = count(found[name]), standard_errors({name: found[name]}) / 100
             for color, rule in enumerate(each["rule"].values):
                 own = each.sel(rule=rule)
@@ -272,6 +273,8 @@ class ChoosingACalibrator(Study):
             ax.set_xticks(each["n"].values, each["n"].values, rotation=45)
             ax.minorticks_off()
         axes[0].set_ylabel("share of pairs: the worse is named\n(dotted: the test decides)")
+        if "calarena" in found:
+            _draw_a_file(axes[-1], found["calarena"])
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
         return figure
 
@@ -354,18 +357,50 @@ def share(counts: xr.Dataset, name: str) -> str:
     return f"{float(100 * counts[name].sum() / counts['pairs'].sum()):.1f} %"
 
 
-def _of_a_file(found: xr.Dataset) -> list[str]:
-    """Tell how often raw ECE prefers the calibrator that the test finds to be worse."""
+def of_a_file(found: xr.Dataset) -> xr.Dataset:
+    """Count pairs of each model, those that the test tells apart, and of these the ones that raw ECE has reversed."""
     own = found.isel(repeat=0)
     value, pvalue = own["value"].sel(rule="raw ECE, equal width").values, own["pvalue"].values
-    named = pvalue <= LEVEL  # (model, better, worse)
-    against = named & (value[:, :, None] > value[:, None, :])
-    pairs = int(np.isfinite(pvalue).sum())
-    lines = ["", f"{Path(found.attrs['design'].split(chr(39))[1]).name}: {own.sizes['model']} models, {pairs} pairs"]
-    lines.append(f"the test tells {int(named.sum())} apart; raw ECE prefers the worse one in {int(against.sum())}")
-    for place, each, other in zip(own["model"].values, named, against, strict=True):
-        lines.append(f"  {place}: {int(each.sum())} told apart, {int(other.sum())} against raw ECE")
-    return lines
+    told = pvalue <= LEVEL  # (model, better, worse)
+    counts = {
+        "pairs": np.isfinite(pvalue),
+        "told": told,
+        "against": told & (value[:, :, None] > value[:, None, :]),
+    }
+    counted = {name: ("model", each.sum(axis=(1, 2))) for name, each in counts.items()}
+    return xr.Dataset(counted, {"model": own["model"].values}).assign(
+        file=Path(found.attrs["design"].split(chr(39))[1]).name
+    )
+
+
+def _of_a_file(found: xr.Dataset) -> list[str]:
+    """Tell how often raw ECE prefers the calibrator that the test finds to be worse."""
+    counts = of_a_file(found)
+    pairs, told, against = (int(counts[name].sum()) for name in ("pairs", "told", "against"))
+    return [
+        "",
+        f"{counts['file'].item()}: {counts.sizes['model']} models, {pairs} pairs",
+        f"the test tells {told} apart; raw ECE prefers the worse one in {against}",
+        *(
+            f"  {model}: {counts['told'].sel(model=model).item()} told apart, "
+            f"{counts['against'].sel(model=model).item()} against raw ECE"
+            for model in counts["model"].values
+        ),
+    ]
+
+
+def _draw_a_file(ax: Any, found: xr.Dataset) -> None:
+    """Draw the counts of each model, the first of the file on top."""
+    counts = of_a_file(found)
+    rows = np.arange(counts.sizes["model"])[::-1]
+    for name, color, label in (
+        ("pairs", "0.88", "pairs"),
+        ("told", "C0", "the test tells them apart"),
+        ("against", "C3", "raw ECE prefers the worse"),
+    ):
+        ax.barh(rows, counts[name], color=color, label=label)
+    ax.set(yticks=rows, yticklabels=counts["model"].values, xlabel="pairs", title=counts["file"].item())
+    ax.legend(fontsize="x-small", loc="lower right")
 
 
 def _with_error(values: Any) -> str:

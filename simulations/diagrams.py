@@ -7,6 +7,8 @@ from typing import Any
 import xarray as xr
 
 MANY_CELLS = 60  # are drawn in thin lines
+# The looks of two kinds of one colour, which marks tell apart where lines are short.
+TWO_LOOKS = ({"linestyle": "-", "marker": "o"}, {"linestyle": "--", "marker": "s", "markerfacecolor": "none"})
 
 
 def draw_deviations(ax: Any, cells: xr.Dataset, title: str) -> None:

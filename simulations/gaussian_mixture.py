@@ -95,8 +95,8 @@ class GaussianMixtureStudy(Study):
         estimands="the expected calibration error, exactly, and the limit that fixed bins see of it (Theorem 2)",
         methods="ECE with 5 to 100 bins of equal width and of equal mass, and in the leaves of a tree; for three "
         "classes triangles of a grid",
-        performance="mean and standard deviation of the estimate beside limit and truth; powers of n and of the number "
-        "of bins by which bias and standard deviation grow",
+        performance="mean and standard deviation of the estimate beside limit and truth; how bias and standard "
+        "deviation fall with rows and grow with bins",
     )
 
     def parts(self, scale: Scale) -> dict[str, Sweep | Repeats]:
@@ -124,10 +124,13 @@ class GaussianMixtureStudy(Study):
         bias, spread = rates(own.sel(model=CALIBRATED))
         lines = [
             f"Noise alone looks like miscalibration: with {few} rows in {many} bins the ECE of a calibrated model is "
-            f"{noise['mean'].item():.3f} on average. Its bias goes like n^{bias[0]:.2f} B^{bias[1]:.2f} with n rows "
-            f"in B bins, its standard deviation like n^{spread[0]:.2f} B^{spread[1]:.2f}. Bins hide some of it too: "
-            f"with 5 bins, and however many rows, the ECE of the model that is off by {off['truth'].values[0]:.4f} "
-            f"tends to {off['limit'].sel(n_bins=5).item():.4f}.",
+            f"{noise['mean'].item():.3f} on average. Ten times as many rows divide its bias by {10 ** -bias[0]:.1f} "
+            f"and its standard deviation by {10 ** -spread[0]:.1f}; ten times as many bins multiply them by "
+            f"{10 ** bias[1]:.1f} and {10 ** spread[1]:.1f} (n^{bias[0]:.2f} B^{bias[1]:.2f} and n^{spread[0]:.2f} "
+            f"B^{spread[1]:z.2f} for n rows in B bins). Bins hide some of an error too: with 5 bins, and however many "
+            f"rows, the ECE of the model that is off by {off['truth'].values[0]:.4f} tends to "
+            f"{off['limit'].sel(n_bins=5).item():.4f}. Three classes run out of rows sooner: "
+            f"{_three_classes(summarise(found['three']))}.",
         ]
         for part in ("estimates", "three"):
             whole = summarise(found[part])
@@ -142,13 +145,19 @@ class GaussianMixtureStudy(Study):
         """Draw means over n, and the deviations of a diagram with the true ones, a row for each model."""
         summary, diagrams = summarise(found["estimates"]), found["diagrams"].isel(repeat=0)
         kinds = ("equal width", "equal mass", "tree")
-        figure, axes = plt.subplots(len(MODELS), 4, figsize=(17, 10), layout="constrained")
-        for row, model in zip(axes, MODELS, strict=True):
-            _draw_means(row[0], summary.sel(model=model), model)
+        three = summarise(found["three"])
+        figure, axes = plt.subplots(len(MODELS) + 1, 4, figsize=(17, 13), layout="constrained")
+        for row, model in zip(axes, MODELS, strict=False):
+            own = summary.sel(model=model)
+            _draw_means(row[0], own, "equal width", f"model (intercept, slope) = {model}")
             for ax, kind in zip(row[1:], kinds, strict=True):
                 _draw_deviations(ax, diagrams, model, kind)
-        axes[0, 0].legend(fontsize="small")
-        axes[0, 1].legend(fontsize="small")
+        for ax, model in zip(axes[-1], THREE_CLASSES, strict=False):
+            _draw_means(ax, three.sel(model=model), "grid", model)
+        for ax in axes[-1, len(THREE_CLASSES) :]:
+            ax.set_visible(False)
+        for ax in (axes[0, 0], axes[0, 1], axes[-1, 0]):
+            ax.legend(fontsize="small")
         return figure
 
 
@@ -181,22 +190,29 @@ def _block(model: str, own: xr.Dataset, single: bool) -> list[str]:
     return lines + [_line(name, [f"{value:.4f}" for value in own[name].values]) for name in known]
 
 
+def _three_classes(three: xr.Dataset) -> str:
+    own = three.sel(estimator="grid", n_bins=10, model=next(iter(THREE_CLASSES)))
+    means = [f"{own['mean'].sel(n=n).item():.3f} with {n} rows" for n in own["n"].values[[0, -1]]]
+    return f"in a grid of ten the error of a calibrated model is {' and '.join(means)}"
+
+
 def _line(head: str, cells: list[str]) -> str:
     return f"{head:>7}" + "".join(f"{cell:>18}" for cell in cells)
 
 
-def _draw_means(ax: Any, summary: xr.Dataset, model: str) -> None:
-    own = summary.sel(estimator="equal width")
+def _draw_means(ax: Any, summary: xr.Dataset, cells: str, title: str) -> None:
+    """Draw means over n in cells of a kind, for each number of bins, and those in the leaves of a tree."""
+    own = summary.sel(estimator=cells)
     for color, n_bins in enumerate(own["n_bins"].values):
         at = own.sel(n_bins=n_bins)
-        ax.errorbar(at["n"], at["mean"], at["variance"] ** 0.5, color=f"C{color}", label=f"{n_bins} bins")
-        ax.axhline(at["limit"].item(), color=f"C{color}", linestyle=":", linewidth=1)
+        label = f"{cells}, {n_bins} bins" if cells != "grid" else f"grid of {n_bins}"
+        ax.errorbar(at["n"], at["mean"], at["variance"] ** 0.5, color=f"C{color}", label=label)
+        if not at["limit"].isnull().any():
+            ax.axhline(at["limit"].values.ravel()[0], color=f"C{color}", linestyle=":", linewidth=1)
     tree = summary.sel(estimator="tree").isel(n_bins=0)
     ax.plot(tree["n"], tree["mean"], "--", color="0.5", label="tree")
-    ax.axhline(own["truth"].values[0], color="black", linewidth=1, label="truth")
-    ax.set(
-        xscale="log", xlabel="n", ylabel="ECE: mean and sd (dotted: limit)", title=f"model (intercept, slope) = {model}"
-    )
+    ax.axhline(own["truth"].values.ravel()[0], color="black", linewidth=1, label="truth")
+    ax.set(xscale="log", xlabel="n", ylabel="error: mean and sd (dotted: limit)", title=title)
 
 
 def _draw_deviations(ax: Any, diagrams: xr.Dataset, model: str, kind: str) -> None:

@@ -43,6 +43,7 @@ from calibstat.generators import (
     Slope,
     SyntheticModel,
 )
+from simulations.diagrams import TWO_LOOKS
 from simulations.frame import (
     SEED,
     Datasets,
@@ -293,7 +294,7 @@ class PluginVsDebiased(Study):
                     pairs = [
                         (mse.sel(at).sel(estimator=e).item(), error.sel(at).sel(estimator=e).item()) for e in _BOTH
                     ]
-                    cells = "".join(f"{f'{mean:.3g} ({se:.1g})':>22}" for mean, se in pairs)
+                    cells = "".join(f"{bracketed(mean, se, '.2e'):>22}" for mean, se in pairs)
                     lines.append(f"{name:26}{n_bins:>6}{n:>7}{cells}{pairs[0][0] / pairs[1][0]:8.1f}")
         return "\n".join([*lines, *_over_bins(found["bins"]), *_held(held), *_figure_two(found)])
 
@@ -404,14 +405,14 @@ def _figure_two(found: Datasets) -> list[str]:
 def _draw_errors(ax: Any, mse: xr.DataArray, error: xr.DataArray, name: str) -> None:
     few = int(mse["n_bins"].values.min())
     for color, estimator in enumerate(_BOTH):
-        for n_bins, style in ((few, "-"), (MANY, "--")):
+        for n_bins, style in zip((few, MANY), TWO_LOOKS, strict=True):
             at = {"estimator": estimator, "n_bins": n_bins}
-            look = {"color": f"C{color}", "linestyle": style, "marker": "o"}
-            ax.errorbar(mse["n"], mse.sel(at), 1.645 * error.sel(at), label=f"{estimator}, {n_bins} bins", **look)
+            look = style | {"color": f"C{color}", "label": f"{estimator}, {n_bins} bins"}
+            ax.errorbar(mse["n"], mse.sel(at), 1.645 * error.sel(at), **look)
     ax.set(xscale="log", yscale="log", xlabel="n", ylabel="mean squared error", title=name)
     ax.set_xticks(mse["n"].values, mse["n"].values)
     ax.minorticks_off()
-    ax.legend(fontsize="small")
+    ax.legend(fontsize="small", handlelength=3)
 
 
 def _draw_over_bins(ax: Any, swept: xr.Dataset, intervals: xr.Dataset | None, name: str) -> None:
@@ -435,15 +436,15 @@ def _draw_over_bins(ax: Any, swept: xr.Dataset, intervals: xr.Dataset | None, na
 def _draw_coverage(ax: Any, intervals: dict[str, xr.Dataset]) -> None:
     for color, (name, each) in enumerate(intervals.items()):
         held = mean_and_error(100 * coverage(each))
-        for kind, style in zip(_KINDS, ("--", "-"), strict=True):
+        for kind, style in zip(_KINDS, reversed(TWO_LOOKS), strict=True):
             at = {"kind": kind}
-            look = {"color": f"C{color + 2}", "linestyle": style, "marker": "o"}
-            ax.errorbar(each["n_bins"], held.mean.sel(at), 2 * held.error.sel(at), label=f"{name}, {kind}", **look)
+            look = style | {"color": f"C{color + 2}", "label": f"{name}, {kind}"}
+            ax.errorbar(each["n_bins"], held.mean.sel(at), 2 * held.error.sel(at), **look)
     ax.axhline(100 * LEVEL, color="0.3", linestyle=":")
     ax.set(xscale="log", xlabel="number of bins", ylabel="%", title="intervals that hold the error of the bins")
     ax.set_ylim(40, 102)
     _bins_along(ax)
-    ax.legend(fontsize="small", loc="lower left")
+    ax.legend(fontsize="small", loc="lower left", handlelength=3)
 
 
 def _draw_figure_two(ax: Any, own: xr.Dataset) -> None:

@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 import calibstat as cs
 from calibstat.calibrators import Calibrator, HistogramBinning, Platt, ScalingBinning
 from calibstat.generators import BetaPredictions, FinitePredictions, Recalibrated, SyntheticModel, Wiggle
+from simulations.diagrams import TWO_LOOKS
 from simulations.frame import (
     SEED,
     Datasets,
@@ -234,8 +235,8 @@ class ScalingBinningStudy(Study):
         lines = [
             f"The rows for a squared error of {GOAL:g} grow with the number of bins like "
             + ", ".join(f"B^{_pm(*powers[method])} for {method}" for method in (BY_CELL, HISTOGRAM, SCALING))
-            + f". With 1000 rows in 100 bins scaling-binning has {ratio:.3g} ({error:.1g}) times the squared error of "
-            f"histogram binning if the truth is in the family, and {outside:.3g} ({off:.1g}) times if it is not. The "
+            + f". With 1000 rows in 100 bins scaling-binning has {_pm(ratio, error)} times the squared error of "
+            f"histogram binning if the truth is in the family, and {_pm(outside, off)} times if it is not. The "
             "rows to tell an error grow like "
             + ", and ".join(f"B^{_pm(*told[name])} by the {name} estimator" for name in (PLUGIN, DEBIASED))
             + ".",
@@ -251,7 +252,7 @@ class ScalingBinningStudy(Study):
         titles = {INSIDE: "true chances in the family of Platt scaling", OUTSIDE: "true chances outside of it"}
         for ax, (name, title) in zip(axes, titles.items(), strict=False):
             _draw_errors(ax, found[name]["squared"], title)
-        axes[0].legend(fontsize="x-small", loc="lower left")
+        axes[0].legend(fontsize="x-small", loc="lower left", handlelength=3)
         _draw_rows(axes[2], found)
         own = mean_and_error(100 * found["balance"]["balanced"].astype(float))
         for n_bins in own.mean["n_bins"].values:
@@ -333,9 +334,9 @@ def _draw_errors(ax: Any, squared: xr.DataArray, title: str) -> None:
     own = mean_and_error(squared)
     shown = squared["n_bins"].values[[0, -1]]
     for color, method in enumerate((SCALING, HISTOGRAM, BY_CELL)):
-        for n_bins, style in zip(shown, ("-", "--"), strict=True):
+        for n_bins, style in zip(shown, TWO_LOOKS, strict=True):
             at = {"map": method, "n_bins": n_bins}
-            look = {"color": f"C{color}", "linestyle": style, "marker": "o", "label": f"{method}, {n_bins} bins"}
+            look = style | {"color": f"C{color}", "label": f"{method}, {n_bins} bins"}
             ax.errorbar(squared["n"], own.mean.sel(at), 2 * own.error.sel(at), **look)
     alone = own.mean.sel(map=ALONE).isel(n_bins=0)
     ax.plot(squared["n"], alone, ":", color="black", label=ALONE)

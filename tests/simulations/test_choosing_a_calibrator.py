@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
@@ -179,3 +180,11 @@ def test_a_file_of_real_predictions_is_judged_beside(tmp_path):
     lines = study._of_a_file(found)
     assert lines[1].startswith("predictions.h5: 2 models, 64 pairs")
     assert isinstance(part, Repeats)
+    counts = study.of_a_file(found)
+    assert (counts["against"] <= counts["told"]).all()
+    assert counts["told"].sel(model="tabular/forest") > 0
+    figure, ax = plt.subplots()
+    study._draw_a_file(ax, found)
+    drawn = [[bar.get_width() for bar in bars] for bars in ax.containers]
+    assert drawn == [counts[name].values.tolist() for name in ("pairs", "told", "against")]
+    plt.close(figure)
