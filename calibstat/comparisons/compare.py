@@ -245,13 +245,14 @@ class Judging:
     ) -> tuple[tuple[CalibratorResult, ...], tuple[PairResult, ...]]:
         """Test each model, described in `texts`, and compare each pair on the rows of each split.
 
-        Each name has a stream of its own, so that another order, or a further calibrator, changes no p-value.
+        On each split all names have the same stream, so that the same predictions have the same numbers, and another
+        order, or a further calibrator, changes no p-value.
         """
         families = [Streams(stream) for stream in streams]
         found = []
         with part(0.0, _TESTED):
             for name, text in track(texts.items(), len(texts)):
-                own = [family.named(str(name)) for family in families]
+                own = [family[0] for family in families]
                 found.append(self._model(name, text, [each[name] for each in samples], own, self._together(len(texts))))
         with part(_TESTED, 1.0):
             return tuple(found), self._pairs(found, samples, families, sizes)

@@ -156,13 +156,13 @@ class CalibratorComparison(Result):
     def _advice_to_keep(self) -> str:
         """Say that no calibrator is shown to be better, how near the best one is, and which ones are worse."""
         blurring = [each for each in self.changes if each.shown_lower(self.level)]
-        improving = [each.pvalue_of_better for each in self.changes if each not in blurring]
+        improving = [each for each in self.changes if each not in blurring]
         several = len(self.changes) > 1
         which = (
             f"none of {len(self.changes)} calibrators is shown" if several else f"{self.changes[0].name} is not shown"
         )
-        evidence = f" (smallest adjusted p {small_pvalue(min(improving), level=self.level)})" if improving else ""
-        said = [f"Keep the model's own probabilities: {which} to be better at {percent(self.level)}{evidence}."]
+        nearest = self._nearest(improving)
+        said = [f"Keep the model's own probabilities: {which} to be better at {percent(self.level)}{nearest}."]
         for each in blurring:
             p = small_pvalue(each.pvalue_of_better, level=self.level)
             cost = "a larger Brier score" if each.brier.difference > 0 else "a larger calibration error"
@@ -172,9 +172,18 @@ class CalibratorComparison(Result):
         if worse:
             p = small_pvalue(max(each.pvalue_of_worse for each in worse), level=self.level)
             verb, p = ("are", p.replace("= ", "at most ")) if len(worse) > 1 else ("is", p)
-            said.append(f"{', '.join(each.name for each in worse)} {verb} worse (adjusted p {p}).")
+            said.append(f"{', '.join(each.name for each in worse)} {verb} shown to be worse (adjusted p {p}).")
         said.append(f"Calibration error{self._of} {_root(self.models[0])}.{_direction('', self.models[0])}")
         return " ".join(said)
+
+    def _nearest(self, improving: Sequence[Changes]) -> str:
+        """Say which calibrator comes nearest to being shown to be better, and by which p-value; nothing if none is."""
+        if not improving:
+            return ""
+        nearest = min(improving, key=lambda each: each.pvalue_of_better)
+        p = f"adjusted p {small_pvalue(nearest.pvalue_of_better, level=self.level)}"
+        alone = len(self.changes) == 1 or nearest.pvalue_of_better >= 1
+        return f" ({p})" if alone else f" ({nearest.name} comes nearest: {p})"
 
     @property
     def hypotheses(self) -> tuple[str, str]:

@@ -124,8 +124,8 @@ class Cox(Estimator):
     `CoxFit` record; by default a test is about the score statistic of (a, b) = (0, 1) (`LogitScore` of degree 1, which
     is faster where no fit is wanted). Units: logits; b has none. Consistent and asymptotically normal; biased by
     O(1/n), b upward. With weights the intervals use the sandwich variance and Student's law, and the likelihood ratio
-    is that of weights scaled to sum w^2 = sum w. Predictions are clipped to [1e-9, 1 - 1e-9]. O(n) for each Newton
-    step.
+    is that of weights scaled to sum w^2 = sum w. Predictions are clipped to [1e-9, 1 - 1e-9]; where something happened
+    that was predicted with a chance of 0, both statistics are infinite. O(n) for each Newton step.
 
     Weaknesses: sees smooth monotone errors only; an intercept of 0 and a slope of 1 do not mean calibration.
 
@@ -281,11 +281,13 @@ class _CoxEvaluator(Evaluator):
         gain = both.value - log_likelihood(self.logits, event, masses)
         squares = masses**2 if self.predictions.counts is None else masses**2 / self.predictions.counts
         gain *= 2 * ratio(masses.sum(axis=-1), squares.sum(axis=-1))
+        score = self.score(outcomes, weights)
+        gain = np.where(np.isinf(score), np.inf, gain)  # something happened that was predicted with a chance of 0
         columns = [
             *_with_errors(large, design[:, :1], self.logits, masses, squares),
             *_with_errors(both, design, 0.0, masses, squares),
         ]
-        values = np.stack([*columns, np.maximum(gain, 0.0), self.score(outcomes, weights)], axis=-1)
+        values = np.stack([*columns, np.maximum(gain, 0.0), score], axis=-1)
         values[certain(self.predictions.event, masses), :6] = np.nan
         return np.where((masses.sum(axis=-1) > 0)[:, None], values, np.nan)
 

@@ -51,7 +51,8 @@ def parts_of(
     shown, headline = evaluator.present(value), float(core.headline(value))
     numbers, words = _numbers(shown), getattr(shown, "words", {})
     names = (name for name, each in numbers.items() if each == headline and core.numbers.get(name, core) == core)
-    main = next(names, "")
+    asked = getattr(core, "statistic", "")  # by name, as two numbers may both be infinite
+    main = asked if asked in numbers else next(names, "")
     ends: dict[str, tuple[float, float]] = {} if own is None else {main: own}
     others = {name: part for name, part in core.numbers.items() if name not in ends}
     found, reasons = _intervals(others, seen, evaluator, redraws, multiplier, rng)

@@ -19,7 +19,7 @@ from calibstat.data.rounding import ROUNDING, SAME, rounded_up
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.alike_rows import AlikeRows
 from calibstat.draws.labels import LabelLaw
-from calibstat.draws.streams import replicate
+from calibstat.draws.streams import Streams, replicate
 from calibstat.draws.whole_cells import redraw_squares
 from calibstat.estimators.base import Estimator, Evaluator, Headline
 from calibstat.estimators.panels import default_comparison
@@ -36,10 +36,10 @@ from calibstat.inference.differences import (
     merging_note,
     midway_variance,
     prepared,
-    same_labels,
     same_rows,
     taken,
     unseen_rows_variance,
+    with_labels,
     wrapped_pvalue,
 )
 from calibstat.inference.equal_errors import Common, Difference, Erring, Rows, means_of_cells
@@ -99,7 +99,8 @@ def comparison_test(
     Parameters
     ----------
     a, b : Sample
-        What two models said about the same rows (paired), or about different ones.
+        What two models said about the same rows (paired), or about different ones. Where the same labels stand in
+        another order, the columns of the second model are taken by their labels.
     estimator : Estimator, optional
         With its lens: ``TopLabel() | DebiasedL2(EqualMass(15))``; `ECE`, `RMSCE` and other errors of cells are compared
         by that squared form. Or one whose rows have an influence: ``BrierScore()``, ``LogScore()``, ``AUC()``,
@@ -153,10 +154,10 @@ def comparison_test(
         raise ValueError(f"names is {names!r}; it must be two different names, for example ('raw', 'calibrated').")
     check_sample(a)
     check_sample(b)
+    b = with_labels(a.labels, b)
     estimator = to_compare(a, lens, estimator)
     looked = look_through(a, estimator), look_through(b, estimator)
     seen = looked[0][1], looked[1][1]
-    same_labels(a, b)
     if paired:
         same_rows(a, b, estimator, "use paired=False")
     generator = as_generator(rng)
@@ -168,7 +169,8 @@ def comparison_test(
         n_resamples = enough_redraws(n_resamples, 2, level, sum(map(len, seen)))
         lines = [_Line.of(each.predictions) if each.predictions.n_classes == 2 else None for each in seen]
         each_model = zip(seen, evaluators, lines, strict=True)
-        laws = [own_nulls(estimator, *model, n_resamples, generator) for model in each_model]
+        streams = Streams(generator)  # the same for both, so that the same predictions have the same p-value
+        laws = [own_nulls(estimator, *model, n_resamples, streams[0]) for model in each_model]
         own = laws[0][0].pvalue(first.value), laws[1][0].pvalue(second.value)
         common = Common.of((a, b), estimator.lens) if paired else None
         rows = both_rows(values, seen, evaluators, paired, common)

@@ -16,6 +16,7 @@ from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, repeats
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
+from calibstat.draws.streams import Streams
 from calibstat.estimators.base import Estimator, Evaluator, Headline
 from calibstat.inference.arguments import check_sample, look_through, with_counts
 from calibstat.inference.compare import (
@@ -35,8 +36,8 @@ from calibstat.inference.differences import (
     Expanded,
     difference_error,
     merging_note,
-    same_labels,
     same_rows,
+    with_labels,
     with_large_cells,
     wrapped_pvalue,
 )
@@ -98,7 +99,8 @@ def compare_models(
     Parameters
     ----------
     models : mapping of str to Sample
-        At least two models, with the predictions of each for the same rows in the same order.
+        At least two models, with the predictions of each for the same rows in the same order. Columns that stand in
+        another order are taken by their labels.
     estimator : Estimator, optional
         As for `comparison_test`, with its lens: for example ``TopLabel() | DebiasedL2(EqualMass(15))``.
     lens : Lens, optional
@@ -143,7 +145,7 @@ def compare_models(
     """
     names = _checked(models, adjust)
     estimator = to_compare(models[names[0]], lens, estimator)
-    _refuse_different(models, estimator)
+    models = _same(models, estimator)
     worse = _worse(estimator)
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
@@ -155,6 +157,7 @@ def compare_models(
     pairs = list(combinations(range(len(names)), 2))
     repeats("n_resamples", n_resamples)
     generator, squared = as_generator(rng), values[0].squared
+    of_a_model = Streams(generator)  # the same for each, so that the same predictions have the same numbers
     asked, each_draw = n_resamples, _work_of_a_draw(evaluators, len(seen[0]))
     least, size = _least(len(names), adjust, squared), len(seen) ** 2 * each_draw
     n_resamples = enough_redraws(asked, least, level, size)
@@ -162,7 +165,7 @@ def compare_models(
     drawn_alone: list[Floats | None] = [None] * len(seen)
     own, limits = np.zeros((2, len(seen)))  # only squared errors may be zero for both models, where no normal law holds
     if squared:
-        laws = [own_nulls(estimator, *each, None, n_resamples, generator)[0] for each in known]
+        laws = [own_nulls(estimator, *each, None, n_resamples, of_a_model[0])[0] for each in known]
         own = np.array([law.pvalue(each.value) for law, each in zip(laws, values, strict=True)])
         limits = np.array([float(law.quantile(1 - level)) for law in laws])
         drawn_alone = [law.samples for law in laws]
@@ -192,7 +195,7 @@ def compare_models(
         own_pvalues=tuple(map(float, own)) if squared else None,
         own_limits=tuple(limits.tolist()) if squared else None,
         confidence_intervals=tuple(
-            interval_or_none(estimator.core, each, confidence_level, n_resamples, generator, redraws, evaluator)
+            interval_or_none(estimator.core, each, confidence_level, n_resamples, of_a_model[1], redraws, evaluator)
             for (each, evaluator), redraws in zip(known, drawn_alone, strict=True)
         ),
         pairs=tuple(
@@ -264,15 +267,17 @@ def _checked(models: Mapping[str, Sample], adjust: str) -> tuple[str, ...]:
     return tuple(models)
 
 
-def _refuse_different(models: Mapping[str, Sample], estimator: Estimator) -> None:
-    """Refuse models of different rows or labels."""
+def _same(models: Mapping[str, Sample], estimator: Estimator) -> dict[str, Sample]:
+    """Return models with their columns in one order; refuse models of different rows or labels."""
     (name_of_first, first), *others = models.items()
+    found = {name_of_first: first}
     for name, other in others:
         try:
-            same_labels(first, other)
-            same_rows(first, other, estimator, "give every model's predictions for the same rows")
+            found[name] = with_labels(first.labels, other)
+            same_rows(first, found[name], estimator, "give every model's predictions for the same rows")
         except ValueError as wrong:
             raise ValueError(f"{name_of_first!r} and {name!r}: {wrong}") from wrong
+    return found
 
 
 def _least(m: int, adjust: str, drawn: bool) -> float:

@@ -14,7 +14,8 @@ counts w_i w_j W_b / (W P_b) in the degenerate part: the same sums, with weights
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar, final
 
@@ -375,13 +376,18 @@ def largest_move(slope: Floats) -> Floats:
     return np.abs(slope[:, 0]) if slope.shape[1] == 1 else np.ptp(slope, axis=1)
 
 
-def same_labels(a: Sample, b: Sample) -> None:
-    """Refuse to compare models of different labels."""
-    if a.labels != b.labels:
+def with_labels(labels: tuple[Hashable, ...], sample: Sample) -> Sample:
+    """Return a sample with its columns in the order of these labels, by their names; refuse other labels."""
+    if sample.labels == labels:
+        return sample
+    if len(sample.labels) != len(labels) or set(sample.labels) != set(labels):
         raise ValueError(
-            f"the models have different labels, {shortened(a.labels)} and {shortened(b.labels)}; give both samples the "
-            "same labels=, in the same order."
+            f"the models have different labels, {shortened(labels)} and {shortened(sample.labels)}; give both samples "
+            "the same labels="
         )
+    order = [sample.labels.index(label) for label in labels]
+    known = replace(sample.predictions, rows=sample.predictions.probabilities[:, order], classes=labels)
+    return Sample.of(known, np.argsort(order)[sample.outcomes])
 
 
 def same_rows(a: Sample, b: Sample, estimator: Estimator, advice: str) -> None:

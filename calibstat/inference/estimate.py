@@ -15,7 +15,7 @@ from calibstat.data.parameters import CONFIDENCE_LEVEL, check_share
 from calibstat.data.sample import Sample
 from calibstat.draws.bootstrap import Bootstrap
 from calibstat.draws.labels import redraw_in_clusters
-from calibstat.draws.streams import ClusterCount
+from calibstat.draws.streams import ClusterCount, stream_of
 from calibstat.draws.whole_cells import sums_suffice
 from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
 from calibstat.estimators.tally import Tally
@@ -38,6 +38,7 @@ from calibstat.inference.test import (
     events_note,
     exact_law,
     fewest_rows,
+    impossible_note,
     negative_note,
     size_of_error,
     undefined_note,
@@ -132,7 +133,8 @@ def estimate(
     groups = interval.groups if isinstance(interval, Multiplier) else None
     # the law of a number is computed where it can be, as in a test
     law: NullDistribution | None = None if evaluator.shape or groups else exact_law(core, seen, evaluator)
-    redraws = None if law else redrawn(core, seen, evaluator, n_resamples, groups, generator)
+    stream = stream_of(rng, question.estimator)  # as in a test, so that both say the same of noise
+    redraws = None if law else redrawn(core, seen, evaluator, n_resamples, groups, stream)
     draws = () if redraws is None else (redraws.samples,)
     drawn = None if redraws is None else core.headline(redraws.samples)
     multiplier = interval if isinstance(interval, Multiplier) else Multiplier(n_resamples)
@@ -162,7 +164,10 @@ def estimate(
         interval_note=note,
         question=with_counts(question, seen, evaluator.capabilities, groups),
         parts=parts.measures,
-        notes=notes + _reads_note(core, seen) + undefined_note(core, numbers, *draws),
+        notes=notes
+        + (impossible_note(float(headline), seen) if single else ())
+        + _reads_note(core, seen)
+        + undefined_note(core, numbers, *draws),
         meaning="" if say is None or middle is None else say(seen.outcomes, middle, found, confidence_level),
     )
 

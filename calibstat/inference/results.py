@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from importlib import import_module
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 
 import numpy as np
@@ -618,11 +618,10 @@ class Estimate(Result):
 
 def _cells_of_part(part: Measure) -> list[str]:
     """Return the cells of a number of a record; what is not defined is said so."""
-    known = isfinite(part.value)
-    value = number(part.value) if known else "not defined" if part.value != part.value else f"{part.value:g}"
+    value = "not defined" if part.value != part.value else number(part.value)
     return [
         part.words,
-        pvalue_cell(part.value) if known and part.name.endswith("pvalue") else value,
+        pvalue_cell(part.value) if isfinite(part.value) and part.name.endswith("pvalue") else value,
         number(part.expected) if isfinite(part.expected) else "",
         ends_text(part.interval) if all(map(isfinite, part.interval)) else "",
     ]
@@ -773,9 +772,11 @@ def number(value: float, *beside: float) -> str:
     Numbers `beside` are of the same kind and set the scale of rounding errors; without any, the scale is that of
     probabilities. (Squared errors of rare events are smaller than rounding errors elsewhere.)
 
-    >>> number(0.123456), number(-1.7e-15), number(-1.7e-15, 0.03), number(3e-15, 1e-14)
-    ('0.1235', '0', '0', '3e-15')
+    >>> number(0.123456), number(-1.7e-15), number(-1.7e-15, 0.03), number(3e-15, 1e-14), number(float("inf"))
+    ('0.1235', '0', '0', '3e-15', 'infinite')
     """
+    if value == inf:
+        return "infinite"
     known = beside and all(map(isfinite, beside))
     noise = min(ROUNDING, TIE_SHARE * max(map(abs, (value, *beside)))) if known else ROUNDING
     return f"{0.0 if abs(value) < max(noise, _SMALLEST_NOISE) else value:.4g}"

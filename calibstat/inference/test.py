@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibstat._text import percent
+from calibstat._text import counted, percent
 from calibstat.data.arrays import RNG, Floats, check_rng, effective_number
 from calibstat.data.parameters import LEVEL, check_kind, check_share
 from calibstat.data.rounding import SAME
@@ -163,6 +163,7 @@ happened (O/E 0.639, slope 1.49). Average calibration error: 0.1777, where noise
         + undecided_note(null, distribution, value, level)
         + power_note(null, distribution, value)
         + ((inner.weak,) if inner.weak else ())
+        + impossible_note(value, seen)
         + undefined_note(core, value, *(each.samples for each in distribution.replicates)),
         decision=None if decision is None else _cost(sample, decision, estimator.lens, level, stream()),
     )
@@ -372,6 +373,16 @@ def undefined_note(core: Estimator, shown: Any, *draws: Floats) -> tuple[str, ..
         return of_value
     counts_as = "so that the mean leaves them out, and a p-value counts them as extreme"
     return (*of_value, f"{count} of {len(missing[0])} draws have no value ({why}), {counts_as}")
+
+
+def impossible_note(value: float, seen: Sample) -> tuple[str, ...]:
+    """Say why a value is infinite: in how many rows something happened that was predicted with a chance of 0."""
+    if value != math.inf:
+        return ()
+    chances, outcomes = seen.predictions.chances, seen.outcomes
+    rows = int(np.sum(seen.predictions.multiplicity * (chances[np.arange(len(seen)), outcomes] == 0)))
+    what = f"{counted(rows, 'row')} had an outcome that was predicted with a chance of 0, as no calibrated model has"
+    return (f"the value is infinite: {what}",) if rows else ()
 
 
 def has_nan(shown: Any) -> bool:

@@ -133,19 +133,19 @@ def test_a_screen_where_none_is_better(compare, binary, wide):
 
 
 SCREEN_80 = """\
-Use isotonic: calibration error of P(yes) 0.004 (0.000 to 0.057) instead of
-0.102 (0.064 to 0.140) (adjusted p = 0.01), Brier score lower by 0.00978
+Use isotonic: calibration error of P(yes) 0.004 (0.000 to 0.058) instead of
+0.102 (0.068 to 0.139) (adjusted p = 0.01), Brier score lower by 0.00978
 (0.00371 to 0.0159, adjusted p = 0.000333). Of 5 that are shown to be better it
 has the smallest Brier score. Not told apart from temperature, spline, platt,
 beta. Before: 0.499 predicted, 0.502 happened (O/E 1.01, slope 0.485).
 
               error  95 %            p error    Brier    change   p Brier
-isotonic      0.004  0.000 to 0.057     0.01  0.22137  -0.00978  0.000333
-temperature   0.032  0.000 to 0.079     0.01  0.22193  -0.00922   0.00186
-spline        0.032  0.000 to 0.077     0.01  0.22197  -0.00918   0.00186
-platt         0.032  0.000 to 0.076     0.01  0.22198  -0.00917   0.00186
+isotonic      0.004  0.000 to 0.058     0.01  0.22137  -0.00978  0.000333
+temperature   0.032  0.000 to 0.074     0.01  0.22193  -0.00922   0.00186
+spline        0.032  0.000 to 0.075     0.01  0.22197  -0.00918   0.00186
+platt         0.032  0.000 to 0.075     0.01  0.22198  -0.00917   0.00186
 beta          0.033  0.000 to 0.076     0.01  0.22203  -0.00912   0.00186
-uncalibrated  0.102  0.064 to 0.140           0.23115
+uncalibrated  0.102  0.068 to 0.139           0.23115
 
 note        sharpness of P(yes) (squared error without its calibration part,
             smaller is sharper, not tested): 0.22135, before 0.22069
@@ -157,18 +157,18 @@ computed: --verbose
 Apply it: calibstat calibrate FILE ... --calibrator isotonic --out NEW_FILE
 """
 SCREEN_120 = """\
-Use isotonic: calibration error of P(yes) 0.004 (0.000 to 0.057) instead of 0.102 (0.064 to 0.140)
+Use isotonic: calibration error of P(yes) 0.004 (0.000 to 0.058) instead of 0.102 (0.068 to 0.139)
 (adjusted p = 0.01), Brier score lower by 0.00978 (0.00371 to 0.0159, adjusted p = 0.000333). Of 5
 that are shown to be better it has the smallest Brier score. Not told apart from temperature,
 spline, platt, beta. Before: 0.499 predicted, 0.502 happened (O/E 1.01, slope 0.485).
 
               error  95 %            p error    Brier    change   p Brier  log loss  change log     p log
-isotonic      0.004  0.000 to 0.057     0.01  0.22137  -0.00978  0.000333   0.63388    -0.04686  1.05e-07
-temperature   0.032  0.000 to 0.079     0.01  0.22193  -0.00922   0.00186   0.63562    -0.04512  4.49e-07
-spline        0.032  0.000 to 0.077     0.01  0.22197  -0.00918   0.00186   0.63568    -0.04506  4.49e-07
-platt         0.032  0.000 to 0.076     0.01  0.22198  -0.00917   0.00186   0.63570    -0.04504  4.49e-07
+isotonic      0.004  0.000 to 0.058     0.01  0.22137  -0.00978  0.000333   0.63388    -0.04686  1.05e-07
+temperature   0.032  0.000 to 0.074     0.01  0.22193  -0.00922   0.00186   0.63562    -0.04512  4.49e-07
+spline        0.032  0.000 to 0.075     0.01  0.22197  -0.00918   0.00186   0.63568    -0.04506  4.49e-07
+platt         0.032  0.000 to 0.075     0.01  0.22198  -0.00917   0.00186   0.63570    -0.04504  4.49e-07
 beta          0.033  0.000 to 0.076     0.01  0.22203  -0.00912   0.00186   0.63584    -0.04490  4.49e-07
-uncalibrated  0.102  0.064 to 0.140           0.23115                       0.68074
+uncalibrated  0.102  0.068 to 0.139           0.23115                       0.68074
 
 note        sharpness of P(yes) (squared error without its calibration part, smaller is sharper, not
             tested): 0.22135, before 0.22069
@@ -180,16 +180,16 @@ Apply it: calibstat calibrate FILE ... --calibrator isotonic --out NEW_FILE
 """
 SCREEN_KEEP = """\
 Keep the model's own probabilities: none of 5 calibrators is shown to be better
-at 5 % (smallest adjusted p = 1). Calibration error of P(1) 0.000 (0.000 to
-0.161). 0.494 predicted, 0.477 happened (O/E 0.965, slope 0.892).
+at 5 % (adjusted p = 1). Calibration error of P(1) 0.000 (0.000 to 0.158). 0.494
+predicted, 0.477 happened (O/E 0.965, slope 0.892).
 
               error  95 %            p error    Brier    change  p Brier
-spline        0.000  0.000 to 0.160        1  0.18018   0.00000        1
-uncalibrated  0.000  0.000 to 0.161           0.18018
-platt         0.000  0.000 to 0.159        1  0.18059  +0.00041        1
+spline        0.000  0.000 to 0.158        1  0.18018   0.00000        1
+uncalibrated  0.000  0.000 to 0.158           0.18018
+platt         0.000  0.000 to 0.158        1  0.18059  +0.00041        1
 beta          0.000  0.000 to 0.158        1  0.18079  +0.00061        1
-temperature   0.000  0.000 to 0.164        1  0.18106  +0.00087        1
-isotonic      0.017  0.000 to 0.162        1  0.18698  +0.00679     0.29
+temperature   0.000  0.000 to 0.158        1  0.18106  +0.00087        1
+isotonic      0.017  0.000 to 0.160        1  0.18698  +0.00679     0.29
 
 note        with fewer than 500 test rows, p-values of differences are only
             about right

@@ -122,7 +122,7 @@ calibration slope             0.9885              1    0.8164 to 1.161
 intercept in the large      -0.07272              0  -0.2672 to 0.1218
 intercept beside the slope  -0.07226              0  -0.2663 to 0.1218
 likelihood ratio              0.5541
-score statistic               0.5574          1.983
+score statistic               0.5574          1.997
 
 note        intervals do not hold if the model or its calibration was fitted on
             these rows, if rows come in clusters (several of one patient, one
@@ -228,7 +228,7 @@ calibration slope             0.9885              1    0.8164 to 1.161
 intercept in the large      -0.07272              0  -0.2672 to 0.1218
 intercept beside the slope  -0.07226              0  -0.2663 to 0.1218
 likelihood ratio              0.5541
-score statistic               0.5574          1.983
+score statistic               0.5574          1.997
 
 note        intervals do not hold if the model or its calibration was fitted on these rows, if rows
             come in clusters (several of one patient, one video), or if predictions are

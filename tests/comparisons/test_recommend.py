@@ -79,7 +79,7 @@ def test_what_is_worse_is_said(said):
     p = rng.random(3000)
     models = {"square": said(np.square), "root": said(np.sqrt)}
     found = cs.compare_calibrators(models, rng.random(3000) < p, p, fitted_rows={"square": [], "root": []}, rng=0)
-    assert "square, root are worse (adjusted p at most " in found.verdict
+    assert "square, root are shown to be worse (adjusted p at most " in found.verdict
 
 
 @pytest.mark.parametrize(

@@ -34,13 +34,13 @@ def test_what_is_behind_them(results):
 
 SCREENS = {
     80: """\
-platt: calibration error of P(True) 0.020 (0.000 to 0.083), p = 0.338. 0.423
+platt: calibration error of P(True) 0.020 (0.000 to 0.080), p = 0.313. 0.423
 predicted, 0.415 happened (O/E 0.981, slope 0.957).
 
 How this was computed: .to_text(verbose=True)
 
 platt is better calibrated than uncalibrated: calibration error of P(True) 0.020
-(0.000 to 0.083) instead of 0.090 (0.041 to 0.138), adjusted p = 0.003 (at most
+(0.000 to 0.080) instead of 0.090 (0.044 to 0.137), adjusted p = 0.003 (at most
 5 %).
 
 How this was computed: .to_text(verbose=True)
@@ -68,13 +68,13 @@ note        noise is the mean of the errors of a calibrated model with as many
 
 How this was computed: .to_text(verbose=True)""",
     120: """\
-platt: calibration error of P(True) 0.020 (0.000 to 0.083), p = 0.338. 0.423 predicted, 0.415
+platt: calibration error of P(True) 0.020 (0.000 to 0.080), p = 0.313. 0.423 predicted, 0.415
 happened (O/E 0.981, slope 0.957).
 
 How this was computed: .to_text(verbose=True)
 
-platt is better calibrated than uncalibrated: calibration error of P(True) 0.020 (0.000 to 0.083)
-instead of 0.090 (0.041 to 0.138), adjusted p = 0.003 (at most 5 %).
+platt is better calibrated than uncalibrated: calibration error of P(True) 0.020 (0.000 to 0.080)
+instead of 0.090 (0.044 to 0.137), adjusted p = 0.003 (at most 5 %).
 
 How this was computed: .to_text(verbose=True)
 

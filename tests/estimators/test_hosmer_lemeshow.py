@@ -52,7 +52,7 @@ def test_what_was_announced_as_impossible_is_the_strongest_evidence(estimator, w
         assert found.pvalue == found.null_distribution.floor == pytest.approx(smallest)
         assert np.isfinite(float(found.null_mean))
         assert "Evidence of miscalibration" in found.verdict
-        assert ": inf, where noise alone gives " in found.verdict
+        assert ": infinite, where noise alone gives " in found.verdict
         assert plain(found.to_dict())["statistic"] is None
 
 

@@ -295,12 +295,12 @@ good is better calibrated than bad at 5 %: calibration error of P(1) 0.0203
 against 0.191 (n = 1000, the same rows, p = 0.002).
 
              error   O/E  slope  squared  95 % interval           p
-good        0.0203  1.01   1.06   0.0004                      0.285
+good        0.0203  1.01   1.06   0.0004                      0.327
 bad         0.1909   1.5  0.776   0.0364                      0.001
-difference                       -0.0360  -0.0468 to -0.0250  0.002
+difference                       -0.0360  -0.0465 to -0.0254  0.002
 
 note        0.002 is the smallest p-value that 999 redraws can give; by the
-            normal law that of the difference is about 3e-11
+            normal law that of the difference is about 7e-12
 note        the Brier score, calibration and sharpness together, differs by
             -0.03611 (good minus bad, p = 4.06e-11)
 
@@ -311,12 +311,12 @@ good is better calibrated than bad at 5 %: calibration error of P(1) 0.0203 agai
 the same rows, p = 0.002).
 
              error   O/E  slope  squared  95 % interval           p
-good        0.0203  1.01   1.06   0.0004                      0.285
+good        0.0203  1.01   1.06   0.0004                      0.327
 bad         0.1909   1.5  0.776   0.0364                      0.001
-difference                       -0.0360  -0.0468 to -0.0250  0.002
+difference                       -0.0360  -0.0465 to -0.0254  0.002
 
 note        0.002 is the smallest p-value that 999 redraws can give; by the normal law that of the
-            difference is about 3e-11
+            difference is about 7e-12
 note        the Brier score, calibration and sharpness together, differs by -0.03611 (good minus
             bad, p = 4.06e-11)
 

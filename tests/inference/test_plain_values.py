@@ -94,8 +94,21 @@ def test_the_parts_of_a_score_have_intervals_that_hold_them(small):
 def test_numbers_that_are_not_defined_are_said_so():
     apart = cs.Sample([0, 0, 0, 1], [0.0, 0.0, 0.2, 0.0])
     text = everything(cs.estimate(apart, cs.Cox(), n_resamples=9, rng=0))
-    assert "Score statistic of slope 1 and intercept 0: inf (no interval)" in text
     assert re.search(r"\ncalibration slope +not defined", text)
+
+
+@pytest.mark.parametrize("estimator", [cs.Cox(), cs.Cox(statistic="likelihood_ratio")], ids=repr)
+def test_what_was_called_impossible_makes_both_statistics_infinite_and_is_said_in_words(estimator):
+    """The likelihood ratio was that of clipped predictions, 15.6, beside a score statistic of inf."""
+    sample = cs.Sample([0, 0, 0, 1, 1], [0.0, 0.0, 0.2, 0.0, 0.9])
+    assert cs.Cox()(sample).likelihood_ratio == cs.Cox()(sample).score == np.inf
+    assert np.isfinite(cs.Cox()(cs.Sample([0, 0, 0, 1, 1], [0.0, 0.0, 0.2, 0.1, 0.9])).likelihood_ratio)
+    why = "1 row had an outcome that was predicted with a chance of 0, as no calibrated model has"
+    for found in (cs.estimate(sample, estimator, n_resamples=9, rng=0), cs.calibration_test(sample, estimator, rng=0)):
+        text = " ".join(found.to_text(200).split())
+        assert " of slope 1 and intercept 0: infinite" in text
+        assert f"the value is infinite: {why}" in text
+        assert not re.search(r"\binf\b", text)
 
 
 def test_certain_predictions_that_are_right_have_no_interval_by_the_noise_of_rows():

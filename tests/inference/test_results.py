@@ -229,7 +229,7 @@ def test_one_rule_for_small_pvalues(miscalibrated):
         ((1.5e-12, 1e6), "1.5e-12"),
         ((0.0, 0.0), "0"),
         ((float("nan"), 0.1), "nan"),
-        ((float("inf"), 0.1), "inf"),
+        ((float("inf"), 0.1), "infinite"),
     ],
 )
 def test_a_number_is_zero_where_rounding_leaves_no_more_of_those_beside_it(values, text):

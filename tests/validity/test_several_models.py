@@ -167,6 +167,7 @@ def test_eight_models_of_equal_error_are_rarely_told_apart_at_the_defaults(world
     assert told_apart(world, 100)[0] <= 0.05 + share_error(0.05, 100)
 
 
+@pytest.mark.slow
 def test_eight_models_of_different_errors_are_told_apart_at_the_defaults():
     """Almost all of 28 pairs."""
     assert told_apart(eight_bolder_and_bolder, 5, n=2000)[1] > 0.95
