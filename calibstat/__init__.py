@@ -130,6 +130,7 @@ _MODULES = {
     "displays.null": ["NullDisplay"],
     "displays.panel": ["PanelDisplay"],
     "displays.power": ["PowerDisplay"],
+    "displays.precision": ["PrecisionDisplay"],
     "displays.reliability": ["ReliabilityDisplay", "side_by_side"],
     "displays.simplex": ["SimplexDisplay"],
     "displays.simplification": ["SimplificationDisplay"],

@@ -45,6 +45,7 @@ from calibstat.displays.monitor import MonitorDisplay as MonitorDisplay
 from calibstat.displays.null import NullDisplay as NullDisplay
 from calibstat.displays.panel import PanelDisplay as PanelDisplay
 from calibstat.displays.power import PowerDisplay as PowerDisplay
+from calibstat.displays.precision import PrecisionDisplay as PrecisionDisplay
 from calibstat.displays.reliability import ReliabilityDisplay as ReliabilityDisplay
 from calibstat.displays.reliability import side_by_side as side_by_side
 from calibstat.displays.simplex import SimplexDisplay as SimplexDisplay

@@ -206,7 +206,7 @@ class PrecisionPlan(Result):
 
     _row: ClassVar[str] = "measure"
     _spare_columns: ClassVar[tuple[int, ...]] = (4,)
-    _no_display: ClassVar[str] = "widths(n) has the widths that so many rows give"
+    _display: ClassVar[str] = "PrecisionDisplay"
 
     goals: tuple[Goal, ...]
     prevalence: float

@@ -258,7 +258,6 @@ WITHOUT_A_PICTURE = {
     "TestsByLens",
     "EstimatesByLens",
     "ClinicalGroups",
-    "PrecisionPlan",
     "Properties",
     "CalibratorResult",
     "PairResult",
