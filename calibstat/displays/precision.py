@@ -105,6 +105,6 @@ class PrecisionDisplay(ResultDisplay, PlotDisplay):
         """What is drawn, and how to read it."""
         return (
             f"Widths of {percent(self.plan.confidence_level)} intervals over the number of rows, on average, for a "
-            "model that is right (Riley et al. 2021); each marker is where a width is as wanted, the filled one that of the "
-            f"measure which needs most rows. {self.plan.verdict}"
+            "model that is right (Riley et al. 2021); each marker is where a width is as wanted, the filled one where "
+            f"most rows are needed. {self.plan.verdict}"
         )
