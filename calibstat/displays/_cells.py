@@ -15,7 +15,8 @@ from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions, Sample
 from calibstat.displays._from_samples import rank_of_limit
 from calibstat.displays._probability_axis import NEAREST, Scale, crowds, off_scale, on_scale
-from calibstat.draws.poisson_binomial import CellCounts
+from calibstat.draws.poisson_binomial import counts_in
+from calibstat.estimators.base import all_weights
 from calibstat.estimators.histogram import HistogramRegression
 from calibstat.estimators.tally import ratio
 from calibstat.lenses.base import Lens
@@ -157,7 +158,7 @@ def noise_of_cells(
 ) -> Noise:
     """Compute what noise alone gives: exactly without weights, and from redraws of the labels with weights."""
     predictions = seen.predictions
-    if predictions.weights is None:
+    if predictions.unweighted:
         return _exact_noise(seen, cells, (1 - coverage) / 2)
     first = rank_of_limit(n_resamples, LEVEL, "bars of all cells", 1 - LEVEL)
     rank = rank_of_limit(n_resamples, (1 - coverage) / 2, "bars", coverage)
@@ -182,10 +183,11 @@ def noise_of_cells(
 
 def _exact_noise(seen: Sample, cells: Cells, tail: float) -> Noise:
     """Compute bars, mean error and p-value from the Poisson-binomial laws of the numbers of events."""
-    chances = seen.predictions.event
-    counts = np.bincount(cells.index, minlength=cells.size)
-    expected = np.bincount(cells.index, chances, minlength=cells.size)
-    laws = CellCounts(chances, cells).laws
+    predictions = seen.predictions
+    rows = all_weights(predictions, None)
+    counts = np.bincount(cells.index, rows, cells.size)
+    expected = np.bincount(cells.index, rows * predictions.event, cells.size)
+    laws = counts_in(cells, predictions).laws
     low, high = exact_bars(laws, counts, tail)
     # labels of different cells are independent
     jointly = exact_bars(laws, counts, (1 - (1 - LEVEL) ** (1 / np.count_nonzero(counts))) / 2)
@@ -193,11 +195,11 @@ def _exact_noise(seen: Sample, cells: Cells, tail: float) -> Noise:
         masses @ np.abs(first + np.arange(len(masses)) - mean) / masses.sum()
         for (first, masses), mean in zip(laws, expected, strict=True)
     ]
-    together = CellCounts(chances, Cells(1, np.zeros(len(chances), dtype=np.intp), "fixed")).laws[0]
-    pvalue = two_sided(together, int(seen.outcomes.sum()))
+    together = counts_in(Cells(1, np.zeros(len(rows), dtype=np.intp), "fixed"), predictions).laws[0]
+    pvalue = two_sided(together, round(float(rows @ seen.outcomes)))
     mean = ratio(expected, counts, empty=np.nan)
     bars = (low - mean, high - mean, jointly[0] - mean, jointly[1] - mean)
-    return Noise(*bars, float(np.sum(sizes) / len(chances)), pvalue)
+    return Noise(*bars, float(np.sum(sizes) / predictions.n_rows), pvalue)
 
 
 def joint_limits(drawn: Floats, rank: int) -> Floats:
@@ -252,7 +254,9 @@ def wilson(share: Floats, rows: Floats, coverage: float) -> tuple[Floats, Floats
 
 def rows_in_effect(predictions: Predictions, cells: Cells) -> Floats:
     """Return the number of rows in effect in each cell (Kish 1965): (L,), 0 in cells without weight."""
-    weights = np.ones(len(predictions)) if predictions.weights is None else predictions.weights
+    weights = all_weights(predictions, None)
+    if predictions.unweighted:
+        return np.bincount(cells.index, weights, cells.size).astype(float)
     largest = np.zeros(cells.size)
     np.maximum.at(largest, cells.index, weights)  # squares of tiny weights would be zero
     shares = ratio(weights, largest[cells.index])

@@ -14,6 +14,7 @@ from calibstat.data.parameters import at_least_one, check_kind, check_share
 from calibstat.data.rounding import rounded_down, rounded_up
 from calibstat.data.sample import Sample
 from calibstat.displays._style import Display
+from calibstat.estimators.histogram import HistogramRegression
 from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.lenses.base import Lens, refuse_empty
 from calibstat.lenses.relabel import CANONICAL
@@ -23,6 +24,8 @@ class SampleDisplay(Display):
     """A diagram of the cells of a sample and of the noise in them; subclasses compute its numbers and draw them."""
 
     default_binning: ClassVar[Binning]
+    reads_counts: ClassVar[bool] = False
+    """Whether rows may stand for several."""
 
     @classmethod
     @abstractmethod
@@ -50,6 +53,8 @@ class SampleDisplay(Display):
         at_least_one("n_resamples", n_resamples)
         seen, binning = check_lens(lens)(sample), cls.default_binning if binning is None else binning
         refuse_empty(seen, lens)
+        if cls.reads_counts:
+            seen = seen.read_by(HistogramRegression(binning).reads_counts, labelled=True)
         return cls._of(seen, binning, lens=lens, n_resamples=n_resamples, coverage=coverage, rng=rng, name=name)
 
     @classmethod

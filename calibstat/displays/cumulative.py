@@ -114,7 +114,7 @@ class CumulativeDisplay(PlotDisplay):
     ) -> Self:
         """Compute the numbers of the picture as `from_sample` does, without drawing it."""
         check_share("coverage", coverage, 1 - LEVEL)
-        asked, seen = look_through(sample, Kuiper(), lens)
+        asked, seen = look_through(sample, Kuiper(), lens, counted=True)
         level = round(1 - coverage, 12)
         test = calibration_test(sample, asked.estimator, null=null, n_resamples=n_resamples, level=level, rng=rng)
         ordered = Ordered(Kuiper(), seen.predictions)

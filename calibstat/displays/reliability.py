@@ -147,6 +147,7 @@ class ReliabilityDisplay(SampleDisplay):
     title: str | None = None
 
     default_binning: ClassVar[Binning] = EqualMass(15)
+    reads_counts: ClassVar[bool] = True
 
     @property
     def deviation(self) -> Floats:
@@ -438,8 +439,9 @@ class ReliabilityDisplay(SampleDisplay):
             cells=repr(binning), lens=lens, seen=seen, name=name,
         )  # fmt: skip
         display.answer = Answer(
-            len(seen), float(share @ prediction), float(share @ outcome), float(share @ abs(outcome - prediction)),
-            noise.error, noise.pvalue, axis.top, quantity, int(display.beyond.sum()),
+            predictions.n_rows, float(share @ prediction), float(share @ outcome),
+            float(share @ abs(outcome - prediction)), noise.error, noise.pvalue,
+            axis.top, quantity, int(display.beyond.sum()),
         )  # fmt: skip
         return display
 

@@ -19,6 +19,7 @@ from calibstat._lazy import special
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import NUMBERS_IN_CACHE, ROWS_IN_CACHE, Array, Bools, Floats, Ints
 from calibstat.data.rounding import ROUNDING, rounded_up
+from calibstat.data.sample import Predictions
 from calibstat.estimators.tally import TallyPlan, add_up
 
 # exp(-37) = 1e-16: what is left out of the window and of the frequencies.
@@ -78,15 +79,19 @@ class CellCounts:
 def counts_of(plan: TallyPlan) -> CellCounts:
     """Return the law of the counts in the cells of a plan, computed once: tests compute it, and draws use it too."""
     if not isinstance(plan.label_law, CellCounts):
-        chances = plan.predictions.event_chance
         same = plan.predictions.is_exact_law and plan.predictions.unweighted
         known = (plan.weight, plan.prediction[:, 0]) if same else None
-        cells, several, powers = plan.cells, plan.predictions.counts, plan.predictions.powers
-        if several is not None and powers is not None:
-            chances, several = three_chances(chances, several, powers)
-            cells = Cells(cells.size, np.tile(cells.index, 3), cells.moves)
-        plan.label_law = CellCounts(chances, cells, known, several)
+        plan.label_law = counts_in(plan.cells, plan.predictions, known)
     return plan.label_law
+
+
+def counts_in(cells: Cells, predictions: Predictions, known: tuple[Floats, Floats] | None = None) -> CellCounts:
+    """Return the law of the counts in cells, of rows that may stand for several."""
+    chances, several, powers = predictions.event_chance, predictions.counts, predictions.powers
+    if several is not None and powers is not None:
+        chances, several = three_chances(chances, several, powers)
+        cells = Cells(cells.size, np.tile(cells.index, 3), cells.moves)
+    return CellCounts(chances, cells, known, several)
 
 
 def three_chances(mean: Floats, rows: Floats, powers: Floats) -> tuple[Floats, Floats]:

@@ -56,6 +56,10 @@ class HistogramRegression(Estimator):
         """The calibration function at every distinct prediction."""
         return HistogramRegression(UniqueValues())
 
+    def reads_counts(self, n_classes: int) -> bool:  # noqa: ARG002
+        """Whether the cells are those of single rows."""
+        return self.binning.takes_counts
+
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells and add up the predictions."""
         return _HistogramEvaluator(TallyPlan(predictions, self.binning.cut(predictions), ()))

@@ -184,11 +184,11 @@ def _block(predictions: Predictions, key: str | int | EllipsisType) -> Floats:
 def median_distance(predictions: Predictions, rows: Floats, kernel: Kernel) -> float:
     """Return the median distance of pairs of rows (of different ones if more than half are equal; else one)."""
     order = sorted_rows(predictions, rows)
+    n_rows = predictions.n_rows
+    places = np.linspace(0, n_rows - 1, min(n_rows, _ROWS_FOR_MEDIAN)).round().astype(np.intp)
     if predictions.counts is not None:
-        order = np.repeat(order, predictions.counts[order].astype(np.intp))
-    if len(order) > _ROWS_FOR_MEDIAN:
-        order = order[np.linspace(0, len(order) - 1, _ROWS_FOR_MEDIAN).round().astype(np.intp)]
-    some = rows[order]
+        places = np.searchsorted(np.cumsum(predictions.counts[order]), places, side="right")
+    some = rows[order[places]]
     if kernel.along_line and on_a_line(predictions):  # half the sum over columns, which differ by their sign
         return _median_gap(some[:, -1] * (some.shape[1] / 2)) or 1.0
     distances = kernel.distance(some, some)[np.tri(len(some), k=-1, dtype=bool)]

@@ -14,6 +14,7 @@ from calibstat._text import counted, percent
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import CONFIDENCE_LEVEL, check_kind, check_share
 from calibstat.data.sample import Sample
+from calibstat.estimators.base import all_weights
 from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.inference.finite import clopper_pearson
 from calibstat.inference.intervals import ConfidenceInterval
@@ -71,15 +72,17 @@ def calibration_band(
     check_sample(sample)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     lens = check_lens(lens)
-    seen = lens(sample)
+    seen = lens(sample).read_by(lambda n_classes: n_classes == 2, labelled=True)
     _refuse_without_theory(seen, lens)
     event = seen.predictions.event
-    prediction, count = np.unique(event, return_counts=True)
+    rows = all_weights(seen.predictions, None)
+    prediction, place = np.unique(event, return_inverse=True)
+    count = np.bincount(place, rows).astype(np.intp)
     if digits is None and len(prediction) > MOST_POINTS:
         digits = 3
     if digits is not None and not (isinstance(digits, int) and 1 <= digits <= 6):
         raise ValueError(f"digits is {digits!r}; it must be a whole number from 1 to 6, for example 3, or None.")
-    runs = Runs.of(event, seen.outcomes, digits)
+    runs = Runs.of(event, seen.outcomes, digits, rows)
     # the bound at the nearest end of a group that is not larger, or not smaller; beyond all groups there is none
     low = np.r_[0.0, runs.lower(1 - confidence_level)][np.searchsorted(runs.last, prediction, side="right")]
     high = np.r_[runs.upper(1 - confidence_level), 1.0][np.searchsorted(runs.first, prediction, side="left")]
@@ -92,7 +95,7 @@ def calibration_band(
         pvalue=min(1.0, runs.pvalue_low(), runs.pvalue_high()),
         digits=digits,
         lens=lens,
-        n=len(seen),
+        n=seen.predictions.n_rows,
         source=seen.predictions.source,
         counts=RowCounts.of(seen),
     )
@@ -112,7 +115,7 @@ def _refuse_without_theory(seen: Sample, lens: Lens) -> None:
             f"calibration_band: {lens!r} conditions on {predictions.condition}, but the band is of the chance given "
             "the prediction alone; for groups, look through Region at one after the other."
         )
-    if predictions.weights is not None:
+    if not predictions.unweighted:
         raise ValueError(
             "calibration_band: the sample has weights, but binomial bounds are of counted rows; leave the weights out, "
             "or use estimate(sample, ECE(EqualMass(15))), whose interval takes weights."
@@ -133,12 +136,15 @@ class Runs:
     events_before: Ints
 
     @classmethod
-    def of(cls, values: Floats, outcomes: Ints, digits: int | None = None) -> Runs:
-        """Group equal predictions, or those that are equal after truncation to `digits` decimals."""
+    def of(cls, values: Floats, outcomes: Ints, digits: int | None = None, several: Floats | None = None) -> Runs:
+        """Group equal predictions, or those that are equal after truncation to `digits` decimals.
+
+        Each row may stand for `several`.
+        """
         cut_off = values if digits is None else np.floor(values * 10**digits)
         found, code = np.unique(cut_off, return_inverse=True)
-        rows = np.bincount(code, minlength=len(found))
-        events = np.bincount(code[outcomes == 1], minlength=len(found))
+        several = np.ones(len(code)) if several is None else several
+        rows, events = (np.bincount(code, each, len(found)).astype(np.intp) for each in (several, several * outcomes))
         first, last = np.full(len(found), np.inf), np.full(len(found), -np.inf)
         np.minimum.at(first, code, values)
         np.maximum.at(last, code, values)

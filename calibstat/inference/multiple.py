@@ -128,8 +128,8 @@ def multiple_test(
     >>> found.names, (found.adjusted <= 0.05).tolist()
     (('a', 'b', 'c'), [False, True, False])
     """
-    question, seen = look_through(sample, estimator, lens)
     asked, null = null, check_null(null, n_resamples)
+    question, seen = look_through(sample, estimator, lens, counted=null.takes_counts)
     check_choices(adjust, standardize)
     check_share("level", level, LEVEL)
     estimator, core = question.estimator, question.estimator.core
@@ -446,12 +446,12 @@ def omnibus_test(
     refuse_empty(seen, check_lens(lens))
     if isinstance(panel, (str, Estimator)):
         raise TypeError(f"panel is {panel!r}, but several estimators are expected: for example [ECE(), DebiasedL2()].")
-    members = default_panel(seen.predictions.n_classes, len(seen)) if panel is None else chosen_panel(panel)
+    members = default_panel(seen.known.n_classes, len(seen)) if panel is None else chosen_panel(panel)
     redraws, notes = with_enough(redraws, null, 1, "max-t", level, len(members) * len(seen))
     # By ranks the smallest p-value of several members may be that of as many sets.
     _refuse_few(redraws, level, len(members) if (combine, standardize) == ("max-t", "ranks") else 1)
     family = family_of(members)
-    question, seen = look_through(sample, family, lens)
+    question, seen = look_through(sample, family, lens, counted=redraws.takes_counts)
     lens = question.lens
     evaluator, values = _evaluated(family, members, lens, seen)
     stream = stream_of(rng, lens) if lens.parts else as_generator(rng)

@@ -227,7 +227,7 @@ def recommended_test(
 
 def one_count(seen: Sample) -> bool:
     """Whether the number of events, with its binomial law, is all that rows show: equal predictions of two outcomes."""
-    predictions = seen.predictions
+    predictions = seen.known
     if predictions.n_classes != 2 or predictions.weights is not None or predictions.given != (...,):
         return False
     return len(seen) > 0 and bool(np.ptp(predictions.event) <= SAME)
@@ -252,7 +252,7 @@ def _in_vain(null: Null, asked: Null | str | None, level: float, seen: Sample) -
     """Whether no panel could reject at so small a level with the redraws that it takes by itself."""
     from calibstat.estimators.panels import default_panel
 
-    size = len(default_panel(seen.predictions.n_classes, len(seen))) * len(seen)
+    size = len(default_panel(seen.known.n_classes, len(seen))) * len(seen)
     taken = with_enough(null, asked, 1, "max-t", level, size)[0].n_resamples
     return not isinstance(asked, Null) and taken is not None and bool(cannot_reject(taken, 1, level))
 

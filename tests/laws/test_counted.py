@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from scipy import stats
 
 import calibstat as cs
 from calibstat.data import counted
+from calibstat.inference.band import calibration_band
 from registered.entries import LABELS
 from registry import ESTIMATORS, every
 from suites import slow_but
@@ -229,3 +232,31 @@ def test_intervals_of_more_rows_than_can_be_written_out(estimator, truth):
     low, high = found.confidence_interval
     assert low <= float(truth(prob, chance)) <= high
     assert high - low < 1e-3
+
+
+def test_a_panel_of_counts_is_that_of_the_rows(always):
+    together, single = both(2, 60, seed=5, most=40)
+    found, expected = (cs.omnibus_test(each, n_resamples=MANY_DRAWS, rng=1) for each in (together, single))
+    assert found.names == expected.names
+    assert found.values == pytest.approx(expected.values, rel=1e-9)
+    assert found.pvalue == pytest.approx(expected.pvalue, abs=0.03)
+    assert found.pvalues == pytest.approx(expected.pvalues, abs=0.03)
+    assert found.question.n == expected.question.n
+
+
+def test_a_band_of_counts_is_that_of_the_rows(always):
+    found, expected = map(calibration_band, both(2, 60, seed=5, most=40))
+    for name in ("prediction", "count", "lower", "upper"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9)
+    assert (found.n, found.pvalue) == (expected.n, pytest.approx(expected.pvalue, rel=1e-9))
+
+
+@pytest.mark.parametrize("display", [cs.ReliabilityDisplay, cs.CumulativeDisplay])
+def test_a_picture_of_counts_is_that_of_the_rows(display, always):
+    found, expected = (display.compute(each, rng=1) for each in both(2, 60, seed=5, most=40))
+    for name in (each.name for each in fields(expected)):
+        drawn = getattr(expected, name)
+        if isinstance(drawn, np.ndarray):
+            np.testing.assert_allclose(getattr(found, name), drawn, rtol=1e-9, atol=1e-12)
+    if display is cs.ReliabilityDisplay:
+        assert found.answer.lines == expected.answer.lines
