@@ -198,6 +198,11 @@ def hang(name: str, text: str, indent: int = INDENT, width: int = WIDTH) -> list
     return above + _wrapped(text, width, name.ljust(indent), " " * indent)
 
 
+def paragraph(text: str) -> str:
+    """Break a text into lines that fit this terminal."""
+    return "\n".join(hang("", " ".join(text.split()), 0, prose_width()))
+
+
 def table_html(
     rows: Sequence[Sequence[str]], columns: Sequence[int], text_columns: Container[int], heading: bool = False
 ) -> str:

@@ -40,7 +40,7 @@ from calibstat.cli.questions import (
     sample_columns,
     variables_asked,
 )
-from calibstat.cli.text import ProgressBar, notice, plain_warnings
+from calibstat.cli.text import ProgressBar, noted, notice, plain_warnings
 from calibstat.data.files import file_arguments
 from calibstat.inference.multiplicity import ADJUSTMENTS, adjust_pvalues, check_choices, joint_only
 from calibstat.inference.results import small_pvalue
@@ -153,7 +153,10 @@ def run(arguments: argparse.Namespace) -> None:
                 **_expected(arguments),
             )
     last = ("lens", "estimator", "n_resamples", "adjust", "level", "confidence_level", "hypothesis", "source")
-    show_and_draw(arguments, flat(audit.to_dict(), "groups", last), audit, audit.plot)
+    usual = "largest mean difference over a range of predictions"
+    what = usual if measure.estimator is None else question.core.quantity
+    told = noted(audit, f"error: {what}, noise included")
+    show_and_draw(arguments, flat(audit.to_dict(), "groups", last), told, audit.plot)
     if arguments.format == "json":
         for each in audit.left_out:
             notice(f"left out: {each.name} (n = {each.n}) {each.reason}")

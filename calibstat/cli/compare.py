@@ -19,7 +19,7 @@ import calibstat as cs
 from calibstat.cli import options
 from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import Measure, one_question, read_models, variables_asked
-from calibstat.cli.text import ProgressBar, plain_warnings
+from calibstat.cli.text import ProgressBar, noted, plain_warnings
 from calibstat.estimators.panels import default_comparison
 
 
@@ -62,4 +62,6 @@ def run(arguments: argparse.Namespace) -> None:
                 n_resamples=arguments.n_resamples,
                 rng=arguments.seed,
             )
-    show_and_draw(arguments, found.to_dict(), found, found.plot)
+    usual = arguments.estimator is None
+    text = noted(found, "error: root mean square over cells, noise removed") if usual else found
+    show_and_draw(arguments, found.to_dict(), text, found.plot)

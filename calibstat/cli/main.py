@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from calibstat import __version__
 from calibstat._files import Interrupts
+from calibstat._screen import paragraph
 from calibstat._text import counted, rows_moved, safe, some_of
 
 # Every command with one line of help. Its file has `add_arguments` and `run`, and is imported when it is called.
@@ -137,7 +138,7 @@ def build_parser(called: Collection[str] = tuple(COMMANDS)) -> argparse.Argument
             module = _module(name)
             module.add_arguments(command)
             about, example, more = (module.__doc__ or "").strip().partition("\n\nexample")
-            command.description = about
+            command.description = "\n\n".join(map(paragraph, about.split("\n\n")))
             command.epilog = "\n\n".join(text for text in ((example + more).strip(), command.epilog) if text)
     return parser
 

@@ -14,22 +14,27 @@ from typing import Any
 
 import calibstat as cs
 from calibstat._files import check_writable
+from calibstat._screen import hang, paragraph, prose_width
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL
 
-LENS_HELP = """\
-lenses:
-  top-label         is the most probable class right as often as its confidence
-                    says?
-  canonical         are all probabilities right? (the strongest question)
-  class-wise        does each class happen as often as predicted? one test for
-                    each class
-  class-wise:LABEL  the same for one class
-  top-k:K           are the probabilities of the K most probable classes right?
-  an expression     written as in Python: 'Partition([["cat", "dog"], ["emu"]])'"""
-PANEL_HELP = """\
-Without --lens the lens is canonical for two classes; for more classes the
-lenses are top-label, canonical and class-wise. An estimator may have its own
-lens."""
+_LENSES = {
+    "top-label": "is the most probable class right as often as its confidence says?",
+    "canonical": "are all probabilities right? (the strongest question)",
+    "class-wise": "does each class happen as often as predicted? one test for each class",
+    "class-wise:LABEL": "the same for one class",
+    "top-k:K": "are the probabilities of the K most probable classes right?",
+    "an expression": 'written as in Python: \'Partition([["cat", "dog"], ["emu"]])\'',
+}
+_PANEL = (
+    "Without --lens the lens is canonical for two classes; for more classes the lenses are top-label, canonical and "
+    "class-wise. An estimator may have its own lens."
+)
+
+
+def lens_help() -> str:
+    """Describe the lenses, in lines that fit the terminal."""
+    lines = (line for name, text in _LENSES.items() for line in hang(f"  {name}", text, 20, prose_width()))
+    return "\n".join(["lenses:", *lines])
 
 
 # Functions that read the value of an option.
@@ -307,13 +312,13 @@ def add_table_format(parser: argparse.ArgumentParser) -> None:
 def add_lens(parser: argparse.ArgumentParser, default: str = "canonical for two classes, top-label for more") -> None:
     """Add the option of one lens."""
     add(parser, "--lens", lens=default)
-    parser.epilog = LENS_HELP
+    parser.epilog = lens_help()
 
 
 def add_questions(parser: argparse.ArgumentParser) -> None:
     """Add the options of several lenses, of the estimator and of its cells."""
     add_one(parser, "--lens", action="append", help="a question to ask (see below); may be repeated")
-    parser.epilog = f"{LENS_HELP}\n{PANEL_HELP}"
+    parser.epilog = f"{lens_help()}\n{paragraph(_PANEL)}"
     add(parser, "--given")
     more = "ECE, or ExpectedMiscalibration where more than two outcomes are seen at once"
     add(parser, "--estimator", "--bins", "--binning", estimator=more)

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add(parser, "--weights", "--prevalence", "--nan-policy", "--by")
     options.add_one(parser, "--variables", help="columns along which the error may vary (default: those of --by)")
     options.add(parser, "--lens", lens="for more than two classes top-label, class-wise and canonical")
-    parser.epilog = options.LENS_HELP
+    parser.epilog = options.lens_help()
     margin = "the largest average error that would be accepted: is the error shown to be below it?"
     parser.add_argument("--margin", type=options.share, metavar="M", help=margin)
     parser.add_argument("--no-calibrators", action="store_true", help="do not fit and compare calibrators")

@@ -8,10 +8,11 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any, TextIO, TypeVar
 
 from calibstat._progress import PATIENCE, TerminalBar, listening, track
-from calibstat._screen import Screen, hang, prose_width
+from calibstat._screen import Screen, hang, paragraph, prose_width
 from calibstat._text import guarded, safe
 from calibstat.cli.main import in_options
 from calibstat.inference.results import plain
@@ -42,6 +43,12 @@ def _written(found: object, verbose: bool) -> str:
     if hasattr(found, "screen"):
         found = found.screen(VERBOSE)
     return found.text(verbose=verbose) if isinstance(found, Screen) else str(found)
+
+
+def noted(found: Any, note: str) -> Screen:
+    """Return the screen of a result with one more note, the second one."""
+    screen = found.screen(VERBOSE)
+    return replace(screen, notes=[*screen.notes[:1], note, *screen.notes[1:]])
 
 
 # A progress bar for work longer than two seconds.
@@ -90,12 +97,12 @@ def notice(text: str) -> None:
     """Print a warning on standard error: as one line, which a terminal breaks between words."""
     line = f"calibstat: warning: {' '.join(in_options(text).split())}"
     on_terminal = sys.stderr is not None and sys.stderr.isatty()
-    say("\n".join(hang("", line, 0, prose_width())) if on_terminal else line, sys.stderr)
+    say(paragraph(line) if on_terminal else line, sys.stderr)
 
 
 def tell(text: str) -> None:
     """Print a paragraph."""
-    say("\n".join(hang("", text, 0, prose_width())))
+    say(paragraph(text))
 
 
 def advise(what: str, command: str) -> None:
