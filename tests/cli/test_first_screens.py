@@ -1,4 +1,4 @@
-"""The first screen of every command on terminals of three widths: an answer, a table that fits, two notes, no Python."""
+"""The first screen of every command at three widths: an answer, a table that fits, two notes, no Python."""
 
 from __future__ import annotations
 
