@@ -167,6 +167,10 @@ class _Decomposition(Estimator):
         """The unbinned decomposition."""
         return BrierDecomposition(UniqueValues())
 
+    def reads_counts(self, n_classes: int) -> bool:  # noqa: ARG002
+        """Whether the cells are those of single rows."""
+        return self.binning.takes_counts
+
     @property
     def numbers(self) -> dict[str, Estimator]:
         """The score, and the calibration; the other parts say nothing of the predictions."""

@@ -87,6 +87,11 @@ class StandardizedL2(_StandardizedErrors):
     denominator: Denominator = "pairs"
     quantity: ClassVar[str] = "squared calibration error of cells (unbiased, in standard deviations under calibration)"
 
+    @property
+    def takes_counts(self) -> bool:  # type: ignore[override]
+        """Whether the cells do."""
+        return self.binning.takes_counts
+
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells."""
         cells = self.binning.cut(predictions)

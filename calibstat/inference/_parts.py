@@ -11,7 +11,8 @@ import numpy as np
 
 from calibstat._progress import track
 from calibstat.binnings.values import Categories
-from calibstat.data.arrays import Floats
+from calibstat.data.arrays import Floats, Variable
+from calibstat.data.checks import locked
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.inference.finite import chance_bounds
@@ -146,13 +147,10 @@ def _of_sharpness(
     binning, form = core.cut_by, core.squared_form
     assert binning is not None
     assert form is not None
-    constant = Sample(
-        seen.outcomes,
-        np.full(len(seen), _share(seen)),
-        variables={"cell": binning.cut(seen.predictions).index.astype(float)},
-        sample_weight=seen.predictions.weights,
-        labels=[0, 1],
-    )
+    cell = Variable(locked(binning.cut(seen.predictions).index.astype(float)))
+    rows = locked(np.full(len(seen), _share(seen)))
+    same = replace(seen.predictions, rows=rows, variables={"cell": cell}, given=(...,), powers=None)
+    constant = Sample.of(same, seen.outcomes)
     try:
         return interval_of(form.recut(Categories()), Given("cell")(constant), multiplier, None, rng).interval(level)
     except NoInterval:  # that of the calibration says why

@@ -171,9 +171,11 @@ def chance_bounds(sample: Sample, mean: float, tail: float) -> tuple[float, floa
     1956; he excludes a single event, where -log(1 - tail') of n chances sums to the tail). With weights by Chernoff's
     bound as in Hoeffding (1963, Theorem 1), for events and for non-events in units of the largest weight.
     """
-    weights, n = sample.predictions.weights, len(sample)
+    predictions, n = sample.predictions, sample.predictions.n_rows
+    weights = predictions.importance
     if weights is None:
-        events, less = np.array([sample.outcomes.sum(), n - sample.outcomes.sum()]), -float(np.expm1(-tail))
+        happened = round(float(all_weights(predictions, None) @ sample.outcomes))
+        events, less = np.array([happened, n - happened]), -float(np.expm1(-tail))
         low, high = clopper_pearson(np.full(2, n), events, less)
         return float(low), float(1 - high)
     scale = n * float(weights.max() / weights.sum())
