@@ -82,8 +82,8 @@ class CountedSample(Sample):
                 f"the sample counts {len(self):,} rows, but this needs them one by one, of which at most "
                 f"{MOST_WRITTEN_OUT // width:,} are written out; calibration_test, omnibus_test, estimate and "
                 "equivalence_test of errors of cells, scores and cumulative statistics, calibration_band, "
-                "ReliabilityDisplay and CumulativeDisplay read counts of any number, of groups by "
-                "Region or ledger.sample(where=...)"
+                "ReliabilityDisplay and CumulativeDisplay read counts of any number, of groups "
+                "by Within, Region or ledger.sample(where=...)"
             )
 
     @property

@@ -246,11 +246,11 @@ class Capabilities:
             linear=None,  # of the rows that the lens shows
             signed=signed and (lambda outcomes, signs: signed(view.outcomes(outcomes), view.weights(signs))),
             expansion=expansion and (lambda rows: expansion(view.outcomes(rows)).behind(view, len(rows))),
-            remark=remark and (lambda outcomes: remark(view.outcomes(outcomes))),
-            peaks=peaks and (lambda outcomes: peaks(view.outcomes(outcomes))),
-            nearby=nearby and (lambda outcomes: nearby(view.outcomes(outcomes))),
-            fewest=fewest and (lambda outcomes: fewest(view.outcomes(outcomes))),
-            meaning=meaning and (lambda outcomes, *known: meaning(view.outcomes(outcomes), *known)),
+            remark=remark and (lambda outcomes: remark(shown(outcomes, view))),
+            peaks=peaks and (lambda outcomes: peaks(shown(outcomes, view))),
+            nearby=nearby and (lambda outcomes: nearby(shown(outcomes, view))),
+            fewest=fewest and (lambda outcomes: fewest(shown(outcomes, view))),
+            meaning=meaning and (lambda outcomes, *known: meaning(shown(outcomes, view), *known)),
         )
 
     def mapped(self, function: Callable[[Floats], Floats]) -> Capabilities:
@@ -596,8 +596,7 @@ class _ThroughEvaluator(Evaluator):
         self.shape = inner.shape
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
-        seen = self.view.chances(outcomes) if is_chances(outcomes) else self.view.outcomes(outcomes)
-        return self.inner(seen, None if weights is None else self.view.weights(weights))
+        return self.inner(shown(outcomes, self.view), None if weights is None else self.view.weights(weights))
 
     @property
     def capabilities(self) -> Capabilities:
@@ -694,6 +693,11 @@ def happened(outcomes: Array) -> Floats:
 def is_chances(outcomes: Array) -> bool:
     """Whether these are known chances (..., n, K), and not labels (..., n)."""
     return bool(np.issubdtype(outcomes.dtype, np.floating))
+
+
+def shown(outcomes: Array, view: View) -> Array:
+    """Return what a view shows of labels (..., n) or chances (..., n, K)."""
+    return view.chances(outcomes) if is_chances(outcomes) else view.outcomes(outcomes)
 
 
 def all_weights(predictions: Predictions, weights: Array | None) -> Floats:

@@ -377,6 +377,10 @@ class Within(Forwarding):
         """The variable, and what the estimator inside reads."""
         return self.variable, *self.estimator.reads
 
+    def reads_counts(self, n_classes: int) -> bool:
+        """Whether the estimator inside does, without a lens of its own."""
+        return not self.estimator.lens.parts and self.estimator.reads_counts(n_classes)
+
     @property
     def estimand(self) -> Within:
         """The estimand inside each level."""
@@ -481,6 +485,10 @@ class EachClass(Forwarding):
         """What the number is, in words."""
         how = _NORMS.get(self.norm, f"l{self.norm:g} mean")
         return f"{how} over classes of the {self.estimator.quantity}"
+
+    def reads_counts(self, n_classes: int) -> bool:  # noqa: ARG002
+        """Whether the estimator does, of the event that each class is."""
+        return not self.estimator.lens.parts and self.estimator.reads_counts(2)
 
     @property
     def estimand(self) -> EachClass:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import stats
 import calibstat as cs
 from calibstat.data import counted
 from calibstat.inference.band import calibration_band
+from calibstat.inference.multiple import multiple_test
 from registered.entries import LABELS
 from registry import ESTIMATORS, every
 from suites import slow_but
@@ -78,6 +80,8 @@ TESTED = [
     cs.TopLabel() | cs.ECE(cs.EqualWidth(6)),
     cs.ExpectedMiscalibration(cs.SimplexGrid(2)),
     cs.Given("sex") | cs.ECE(cs.Categories()),
+    cs.Within("sex", cs.ECE(cs.EqualWidth(3))),
+    cs.EachClass(cs.ECE(cs.EqualWidth(3))),
 ]
 ROWS = [(60, 20), (300, 5000)]  # some hundred rows, and three quarters of a million
 
@@ -86,7 +90,7 @@ ROWS = [(60, 20), (300, 5000)]  # some hundred rows, and three quarters of a mil
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("estimator", TESTED, ids=repr)
 def test_a_test_of_counts_is_that_of_the_rows(estimator, weighted, m, most, always):
-    n_classes = 3 if isinstance(estimator.lens, cs.TopLabel) or "Simplex" in repr(estimator) else 2
+    n_classes = 3 if re.search("TopLabel|Simplex|EachClass", repr(estimator)) else 2
     together, single = both(n_classes, m, seed=5, most=most, weighted=weighted)
     found, expected = (cs.calibration_test(each, estimator, rng=1) for each in (together, single))
     assert found.statistic == pytest.approx(expected.statistic, rel=2e-3 if "Smooth" in repr(estimator) else 1e-9)
@@ -253,6 +257,15 @@ def test_a_band_of_counts_is_that_of_the_rows(always):
     for name in ("prediction", "count", "lower", "upper"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9)
     assert (found.n, found.pvalue) == (expected.n, pytest.approx(expected.pvalue, rel=1e-9))
+
+
+def test_tests_of_groups_of_counts_are_those_of_the_rows(always):
+    each = both(2, 60, seed=5, most=40)
+    asked = cs.Within("sex", cs.Kuiper())
+    found, expected = (multiple_test(sample, asked, n_resamples=MANY_DRAWS, rng=1) for sample in each)
+    assert found.names == expected.names
+    assert found.values == pytest.approx(expected.values, rel=1e-9)
+    assert found.adjusted == pytest.approx(expected.adjusted, abs=0.03)
 
 
 @pytest.mark.parametrize("display", [cs.ReliabilityDisplay, cs.CumulativeDisplay])
