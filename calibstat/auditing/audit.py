@@ -39,13 +39,13 @@ from calibstat.auditing.joint import Measured, check_options, check_resamples, m
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, as_generator
+from calibstat.data.groups import ClusterCount, Groups
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, NotNegative, check_arguments
 from calibstat.data.sample import GivenNames, Sample
 from calibstat.draws.group_sums import Layout
-from calibstat.draws.streams import ClusterCount
 from calibstat.estimators.base import Estimator, all_weights
 from calibstat.estimators.walks import Kuiper
-from calibstat.inference.arguments import check_estimator, check_lens, check_null, check_sample
+from calibstat.inference.arguments import check_estimator, check_lens, check_null, check_sample, for_clusters
 from calibstat.inference.direction import Direction, direction_of
 from calibstat.inference.forest import Forest, ForestRow, said_and_happened
 from calibstat.inference.intervals import normal_pvalue
@@ -118,7 +118,7 @@ def subgroup_audit(
         What to do with missing values in further columns: an error, or a level of their own.
     null : Null or {"strong", "multiplier"}, optional
         As for `calibration_test`, of those that draw all groups together: by default ``Consistency(999)``.
-        ``Multiplier(groups="patient")`` is for rows in clusters (asymptotic).
+        Of rows in clusters it is ``Multiplier(999)`` (asymptotic).
     adjust : {"max-t", "step-down", "holm", "fdr_bh", "fdr_by"}
         "max-t": the probability of any adjusted p-value of at most alpha is at most alpha if all groups are calibrated.
         "step-down": p-values are never larger, and for disjoint groups the same holds for the calibrated groups alone
@@ -170,12 +170,14 @@ def subgroup_audit(
     whole = check_lens(lens) | estimator
     variables, seen = look(sample, by, whole.lens, binning, missing)
     groups, left_out = _groups(variables, seen, depth, min_size, min_expected, level)
+    null, replaced = for_clusters(null, seen, asked)
     null, more = with_enough(null, asked, len(groups), adjust, level, len(seen))
     few = check_resamples(adjust, len(groups), null.n_resamples, level)
     layout, options = layout_of(groups, len(seen)), (adjust, standardize, confidence_level, as_generator(rng))
     measured = measure_groups(whole.core, groups, layout, seen, null, *options)
-    found = ClusterCount.of(seen.predictions, null.groups)
-    known = whole.core.given(seen.predictions)
+    found = None if seen.groups is None else seen.groups.counted(seen.predictions.weights)
+    clustered = "" if found is None else str(found)
+    assumed = _hypothesis(null, whole, whole.core.given(seen.predictions), measured, seen.groups)
     return SubgroupAudit(
         groups=_group_findings(groups, layout, seen, measured, whole.lens, level),
         pvalue=measured.found.pvalue,
@@ -186,8 +188,8 @@ def subgroup_audit(
         n=len(seen),
         n_resamples=measured.n_resamples,
         estimator=whole,
-        assumed=f"in every group, {_hypothesis(null, whole, known, measured)}; all groups on the same draws",
-        notes=tuple(each for each in (few, *more, measured.note, "" if found is None else str(found)) if each),
+        assumed=f"in every group, {assumed}; all groups on the same draws",
+        notes=tuple(each for each in (few, *replaced, *more, measured.note, clustered) if each),
         how=measured.how,
         source=seen.predictions.source,
         counts=RowCounts.of(seen, fewest_in_groups(layout, seen)),
@@ -206,12 +208,12 @@ def _checked(null: Null, estimator: Estimator) -> Null:
     return null
 
 
-def _hypothesis(null: Null, whole: Estimator, known: GivenNames, measured: Measured) -> str:
+def _hypothesis(null: Null, whole: Estimator, known: GivenNames, measured: Measured, clusters: Groups | None) -> str:
     """Say what was assumed, and how draws were made."""
     if measured.pooled and isinstance(null, Consistency):
         how = "labels drawn from the predictions, which are kept, in sums over steps of these"
         return strong_hypothesis(whole.lens, known, how)
-    return null.hypothesis(whole.lens, known)
+    return null.hypothesis(whole.lens, known, clusters)
 
 
 def _groups(

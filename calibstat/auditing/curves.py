@@ -26,12 +26,12 @@ from calibstat.auditing.pooled_groups import ROWS
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import NUMBERS_IN_CACHE, RNG, Floats, Ints, effective_number, effective_rows
+from calibstat.data.groups import ClusterCount
 from calibstat.data.parameters import LEVEL, Count, NotNegative, check_arguments, check_share, repeats
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.group_sums import ENOUGH, JointNormal
-from calibstat.draws.streams import ClusterCount, how_many, random_signs, replicate, stream_of
-from calibstat.draws.streams import clusters as cluster_codes
+from calibstat.draws.streams import random_signs, replicate, stream_of
 from calibstat.estimators.base import all_weights
 from calibstat.inference.arguments import check_lens
 from calibstat.inference.forest import Forest, ForestRow
@@ -63,7 +63,6 @@ def equal_curves_test(
     min_size: Count = 50,
     min_expected: NotNegative = MIN_EXPECTED,
     missing: str = "raise",
-    clusters: str | None = None,
     level: float = LEVEL,
     n_resamples: int = 999,
     rng: RNG = None,
@@ -111,9 +110,6 @@ def equal_curves_test(
         spline fit of the outcome on the prediction in all rows, in effective rows too.
     missing : {"raise", "level"}
         Whether missing values raise an error or form a group.
-    clusters : str, optional
-        The name of a variable of the sample, such as a patient, whose rows belong together: each of its values keeps
-        its residuals and has one random sign (asymptotic), and labels are not drawn.
     level : float
         The level at which texts reject.
     n_resamples : int
@@ -155,17 +151,17 @@ def equal_curves_test(
         seen = seen.take(rows)
         curve = PooledCurve.fit(seen)
     index = np.searchsorted(kept, levels.index[rows])
-    compare, noise = Comparison.of(curve, index), _noise(curve, seen.predictions, clusters)
+    compare, noise = Comparison.of(curve, index), _noise(curve, seen.predictions)
     names = [levels.names[code] for code in kept]
     taken = enough_redraws(n_resamples, 1, level, len(rows) * len(kept))
-    in_steps = clusters is None and len(index) >= ROWS and enough_events(curve, index)
+    in_steps = seen.groups is None and len(index) >= ROWS and enough_events(curve, index)
     return EqualCurvesTest(
         variable=levels.variable,
         groups=tuple(names),
         sizes=tuple(np.bincount(index).tolist()),
         gaps=tuple((np.bincount(index, curve.residual) / np.bincount(index, curve.weights)).tolist()),
         **_tested(compare, noise, in_steps, taken, stream_of(rng, levels.variable)),
-        **_odds([level_of(levels.variable, name) for name in names], seen, index, clusters, curve),
+        **_odds([level_of(levels.variable, name) for name in names], seen, index, curve),
         left_out=tuple(left_out),
         lens=lens,
         n=len(index),
@@ -173,7 +169,7 @@ def equal_curves_test(
         source=seen.predictions.source,
         counts=RowCounts.of(seen, min(fewest_rows(seen.take(index == g)) for g in range(len(kept)))),
         level=level,
-        clusters=ClusterCount.of(seen.predictions, clusters),
+        clusters=None if seen.groups is None else seen.groups.counted(seen.predictions.weights),
         notes=more_note(taken, n_resamples, level),
         how=(_IN_STEPS,) if in_steps else (),
     )
@@ -265,21 +261,20 @@ def enough_events(curve: PooledCurve, index: Ints) -> bool:
     return bool(min(effective_number(*each).min() for each in sums) >= ENOUGH)
 
 
-def _noise(curve: PooledCurve, predictions: Predictions, by: str | None) -> Any:
+def _noise(curve: PooledCurve, predictions: Predictions) -> Any:
     """Return a function that draws weighted residuals (R, n): of labels drawn from the curve, or signs of clusters."""
-    count = ClusterCount.of(predictions, by)
-    if count is None:
+    groups = predictions.groups
+    if groups is None:
         return lambda stream, _size, kept: (
             curve.weights * ((stream.random((kept, len(curve.event))) < curve.chance) - curve.chance)
         )
+    count = groups.counted(predictions.weights)
     if count.effective < MINIMUM_CLUSTERS:
         raise ValueError(
-            f"{by!r} has {count} in these groups, but a test by signs needs at least {MINIMUM_CLUSTERS}: take "
-            "more of them."
+            f"there are {count}, but a test by signs needs at least {MINIMUM_CLUSTERS}: take more of them."
         )
-    codes = cluster_codes(predictions, by)
-    signs = random_signs(how_many(codes))
-    return lambda stream, size, kept: curve.residual * np.take(signs(stream, size, kept), codes, axis=-1)
+    signs = random_signs(groups.number)
+    return lambda stream, size, kept: curve.residual * groups.spread(signs(stream, size, kept))
 
 
 @final
@@ -398,10 +393,10 @@ def _tested(
     }
 
 
-def _odds(names: list[str], seen: Sample, index: Ints, by: str | None, curve: PooledCurve) -> dict[str, Any]:
+def _odds(names: list[str], seen: Sample, index: Ints, curve: PooledCurve) -> dict[str, Any]:
     """Return the odds ratios, the standard errors of their logarithms, and the groups that have none."""
-    codes = np.arange(len(index)) if by is None else cluster_codes(seen.predictions, by)
-    reasons = [_too_few(seen, rows, codes, by) for rows in (np.flatnonzero(index == g) for g in range(len(names)))]
+    codes = np.arange(len(index)) if seen.groups is None else seen.groups.codes
+    reasons = [_too_few(seen, rows, codes) for rows in (np.flatnonzero(index == g) for g in range(len(names)))]
     used = np.flatnonzero([not reason for reason in reasons])
     ratios, errors = np.full((2, len(names)), np.nan)
     why = "has no other group of enough events and non-events beside it"
@@ -420,13 +415,14 @@ def _odds(names: list[str], seen: Sample, index: Ints, by: str | None, curve: Po
     }
 
 
-def _too_few(seen: Sample, rows: Ints, codes: Ints, by: str | None) -> str:
+def _too_few(seen: Sample, rows: Ints, codes: Ints) -> str:
     """Say what a group has too few of: events or non-events, in effect, or clusters in which there are any."""
     weights = all_weights(seen.predictions, None)[rows]
     for what, outcome in (("events", 1), ("non-events", 0)):
         count = effective_rows(np.bincount(codes[rows], weights * (seen.outcomes[rows] == outcome)))
         if count < _MIN_OBSERVED:
-            has = f"{count:.3g} {what}" if by is None else f"{what} in as good as {count:.3g} clusters of equal size"
+            alone = seen.groups is None
+            has = f"{count:.3g} {what}" if alone else f"{what} in as good as {count:.3g} clusters of equal size"
             return f"has {has}, fewer than {_MIN_OBSERVED}"
     return ""
 
@@ -469,7 +465,7 @@ def sandwich(design: Floats, information: Floats, residual: Floats, codes: Ints)
     n, d = design.shape
     inverse = np.linalg.pinv(design.T @ (information[:, None] * design), hermitian=True).astype(float, copy=False)
     scores = design * residual[:, None]
-    size = how_many(codes)
+    size = int(codes.max()) + 1
     if size < n:
         scores = np.stack([np.bincount(codes, column, size) for column in scores.T], axis=1)
     size = len(np.unique(codes)) if size < n else n

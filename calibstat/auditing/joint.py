@@ -12,12 +12,11 @@ from calibstat._dataclass import dataclass
 from calibstat._text import counted
 from calibstat.auditing.groups import Group
 from calibstat.auditing.pooled_groups import PooledGroups, can_pool, in_order
-from calibstat.data.arrays import Array, Floats, Ints, effective_rows
+from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
 from calibstat.data.rounding import rounded_up
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.group_sums import Layout
-from calibstat.draws.streams import clusters
 from calibstat.estimators.base import (
     Capabilities,
     Estimator,
@@ -147,12 +146,12 @@ def measure_groups(
     kinds, n_resamples = [family.evidences(each) for each in drawn], len(drawn[0])
     intervals: list[tuple[float, float] | None] = [None] * len(groups)
     note = f"no intervals: no method is known for {core!r}; Kuiper() and ECE() have one"
-    few, hidden = _few_clusters(groups, seen, null.groups), ""
+    few, hidden = _few_clusters(groups, seen), ""
     if few:
         note = few
     elif core.residual_form == "seminorm":
-        signs = chosen.about_values(n_resamples, null.groups, rng)
-        possible = [] if null.groups else _possible_noise(chosen, signs, rng)
+        signs = chosen.about_values(n_resamples, rng)
+        possible = [] if seen.groups is not None else _possible_noise(chosen, signs, rng)
         largest = core.value_range(seen.predictions.n_classes)[1]
         every = [*kinds, signs]
         steps = _steps_of_groups(groups, seen)
@@ -187,10 +186,10 @@ class RowGroups:
         evaluator = self._together(self.prepared)
         return [each.samples for each in draw_together(null, self.family, self.seen, rng, evaluator)]
 
-    def about_values(self, n_resamples: int, by: str | None, rng: np.random.Generator) -> Floats:
+    def about_values(self, n_resamples: int, rng: np.random.Generator) -> Floats:
         """Evaluate residuals times random signs, of rows or clusters, that are centred in each group: (R, J)."""
         centred = self._together([replace(each, centred=True) for each in self.prepared])
-        return Multiplier(n_resamples, by).signs(self.family, self.seen, rng, centred).samples
+        return Multiplier(n_resamples).signs(self.family, self.seen, rng, centred).samples
 
     def tail(self, j: int, value: float) -> float | None:
         """Return about how likely labels drawn from the predictions give group j such a value, where that is known."""
@@ -223,11 +222,12 @@ def _steps_of_groups(groups: Sequence[Group], seen: Sample) -> Floats:
     return np.array([weights[group.rows].max() / weights[group.rows].sum() for group in groups])
 
 
-def _few_clusters(groups: Sequence[Group], seen: Sample, by: str | None) -> str:
-    """Say which group has too few clusters, values of the variable `by`, for an interval, if any has."""
-    for group in groups if by else ():
+def _few_clusters(groups: Sequence[Group], seen: Sample) -> str:
+    """Say which group has too few clusters of rows for an interval, if any has."""
+    for group in groups if seen.groups is not None else ():
         predictions = seen.predictions.take(group.rows)
-        effective = effective_rows(np.bincount(clusters(seen.predictions, by)[group.rows], predictions.weights))
+        together, alone = predictions.groups, predictions.effective_rows
+        effective = alone if together is None else together.counted(predictions.weights).effective
         if round(effective) < MINIMUM_CLUSTERS:
             found = f"{effective:.3g} clusters in effect, by their sizes"
             return f"no intervals: {group.name} has {found}, but at least {MINIMUM_CLUSTERS} are needed"

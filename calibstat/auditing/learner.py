@@ -16,13 +16,13 @@ from calibstat.auditing.groups import By, PartlyKnown, is_top_label, look_with
 from calibstat.auditing.leaves import LEARNED, Feature, LeafFinding, encoded, leaf_forest, rounded, table_of_leaves
 from calibstat.binnings.tree_leaves import Box, arrays_of, boxes
 from calibstat.data.arrays import RNG, Bools, Floats, Ints, as_generator
+from calibstat.data.groups import ClusterCount
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
 from calibstat.data.rounding import rounded_up
 from calibstat.data.sample import Predictions, Sample
-from calibstat.draws.streams import ClusterCount, clusters, how_many
 from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, all_weights
 from calibstat.estimators.score_tests import TableEvaluator
-from calibstat.inference.arguments import check_lens, check_null, check_sample
+from calibstat.inference.arguments import check_lens, check_null, check_sample, for_clusters
 from calibstat.inference.forest import Forest
 from calibstat.inference.results import Result, RowCounts, not_rejected, picked, pvalue_cell, small_pvalue
 from calibstat.inference.test import MINIMUM_CLUSTERS, fewest_rows
@@ -99,7 +99,7 @@ def learner_audit(
     missing : {"raise", "level"}
         What to do with missing values in further columns: an error, or something to learn from.
     null : Null or {"strong", "sequential", "multiplier"}, optional
-        By default labels are redrawn (`Consistency`: exact). ``Multiplier(groups="patient")`` is for rows in clusters:
+        By default labels are redrawn (`Consistency`: exact). ``Multiplier(999)`` is for rows in clusters:
         each stays in one block (asymptotic, and without intervals).
     level : float
         At which the audit rejects.
@@ -138,10 +138,11 @@ def learner_audit(
         at_least_one(name, count)
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
-    null, lens = _checked(check_null(null, n_resamples), n_blocks, level), check_lens(lens)
-    learner, generator, groups = _regressor(learner), as_generator(rng), null.groups
-    columns, seen = _look(sample, variables, lens, missing, groups)
-    home = _blocks(seen.predictions, groups, n_blocks, min_size, generator)
+    null, notes = for_clusters(check_null(null, n_resamples), sample, null)
+    null, lens = _checked(null, n_blocks, level), check_lens(lens)
+    learner, generator = _regressor(learner), as_generator(rng)
+    columns, seen = _look(sample, variables, lens, missing)
+    home = _blocks(seen.predictions, n_blocks, min_size, generator)
     known = (feature for name, column in columns.items() for feature in encoded(name, column))
     features = [Feature("prediction", seen.predictions.event), *known]
     matrix = np.column_stack([each.values for each in features])
@@ -151,11 +152,11 @@ def learner_audit(
     where = _boxes(matrix[past], learned[past], seen.predictions.take(past), depth, 2 * min_size)
     features.append(Feature(LEARNED, learned))
     where += [{len(features) - 1: ends} for ends in ((0.0, np.inf), (-np.inf, 0.0))]
-    tail = (1 - confidence_level) / (2 * len(where)) if groups is None else None
+    tail = (1 - confidence_level) / (2 * len(where)) if seen.groups is None else None
     inside = (seen.take(_inside(box, features, last)) for box in where)
     held = [(box, rows) for box, rows in zip(where, inside, strict=True) if len(rows)]
     leaves = [LeafFinding.of(box, features, rows, is_top_label(lens, seen), tail) for box, rows in held]
-    found = ClusterCount.of(seen.predictions, groups)
+    found = None if seen.groups is None else seen.groups.counted(seen.predictions.weights)
     return LearnerAudit(
         statistic=statistic,
         pvalue=float(special.chdtrc(2 * n_blocks, statistic)),
@@ -163,13 +164,13 @@ def learner_audit(
         leaves=tuple(sorted(leaves, key=LeafFinding.rank)),
         variables=tuple(columns),
         learner=" ".join(repr(learner).split()),
-        hypothesis=null.hypothesis(lens, (..., *columns)),
+        hypothesis=null.hypothesis(lens, (..., *columns), seen.groups),
         level=level,
         confidence_level=confidence_level,
         n=len(seen),
         n_unseen=int(last.sum()),
         lens=lens,
-        notes=() if found is None else (str(found),),
+        notes=notes if found is None else (*notes, str(found)),
         source=seen.predictions.source,
         counts=RowCounts.of(seen, min(fewest_rows(rows) for _, rows in held)),
         what=in_words(lens, sample.labels, sample.predictions.seen),
@@ -182,8 +183,8 @@ def _checked(null: Null, n_blocks: int, level: float) -> Null:
     moves = isinstance(null, Consistency) and null.resample_predictions
     if moves or not isinstance(null, (Consistency, Sequential, Multiplier)):
         raise ValueError(
-            f"null is {null!r}, but what was learned is tested on redrawn labels, or on random signs of clusters: use "
-            "Consistency(999), Sequential(9999) or Multiplier(groups='patient')."
+            f"null is {null!r}, but what was learned is tested on redrawn labels, or of clusters by random signs: use "
+            "Consistency(999), Sequential(9999) or, with groups, Multiplier(999)."
         )
     least = rounded_up(float(np.exp(special.chdtri(2 * n_blocks, level) / (2 * n_blocks)))) - 1
     if null.n_resamples is not None and null.n_resamples < least:
@@ -194,13 +195,10 @@ def _checked(null: Null, n_blocks: int, level: float) -> Null:
     return null
 
 
-def _look(
-    sample: Sample, variables: By | None, lens: Lens, missing: str, groups: str | None
-) -> tuple[dict[str, PartlyKnown], Sample]:
-    """Look through the lens, and read the variables, but for clusters, in rows of positive weight."""
+def _look(sample: Sample, variables: By | None, lens: Lens, missing: str) -> tuple[dict[str, PartlyKnown], Sample]:
+    """Look through the lens, and read the variables, in rows of positive weight."""
     asked = list(sample.predictions.variables) or {} if variables is None else variables
     columns, seen = look_with(sample, asked, lens, missing, "variables")
-    columns = {name: column for name, column in columns.items() if name != groups}
     if seen.predictions.n_classes != 2 or seen.predictions.given != (...,):
         raise ValueError(
             f"learner_audit is for two outcomes given the prediction, but through {lens!r} it sees "
@@ -211,20 +209,20 @@ def _look(
     return {name: column.take(rows) for name, column in columns.items()}, seen.take(rows)
 
 
-def _blocks(
-    predictions: Predictions, groups: str | None, n_blocks: int, min_size: int, rng: np.random.Generator
-) -> Ints:
+def _blocks(predictions: Predictions, n_blocks: int, min_size: int, rng: np.random.Generator) -> Ints:
     """Return the block of each row, 0 to K: shuffled rows, or clusters, a third of them in the last block."""
-    codes, (least, what) = clusters(predictions, groups), (min_size, "rows") if groups is None else _CLUSTERS
-    m = how_many(codes)
+    groups, (least, what) = predictions.groups, (min_size, "rows")
+    m = len(predictions)
+    if groups is not None:
+        m, (least, what) = groups.number, _CLUSTERS
     dealt = np.minimum(np.arange(m) * 3 * n_blocks // (2 * m), n_blocks)
     if np.bincount(dealt, minlength=n_blocks + 1).min() < least:
         raise ValueError(
             f"{m} {what} are too few for {n_blocks} blocks (n_blocks) of at least {least} {what}: "
             f"take fewer blocks{' or a smaller min_size' if groups is None else ''}, or more {what}."
         )
-    home: Ints = rng.permutation(dealt)[codes]
-    return home
+    home: Ints = rng.permutation(dealt)
+    return home if groups is None else groups.spread(home)
 
 
 # What is learned, and the statistic that a null draws.

@@ -47,7 +47,7 @@ _MISSED = 0.5826
 def can_pool(core: Estimator, null: Null, predictions: Predictions) -> bool:
     """Whether the sums that a null draws may be of pooled rows: many, along one column, for two outcomes."""
     draws = isinstance(null, Consistency) and null.shortcuts and not null.resample_predictions
-    draws |= isinstance(null, Multiplier) and null.groups is None and not null.centred
+    draws |= isinstance(null, Multiplier) and predictions.groups is None and not null.centred
     if not (draws and core.takes_counts and len(predictions) >= ROWS and predictions.is_law):
         return False
     keys = predictions.keys
@@ -117,7 +117,7 @@ class PooledGroups:
         by_labels = isinstance(null, Consistency)
         return [self._replicates(self._labels() if by_labels else self._signs(None), null.n_resamples, rng)]
 
-    def about_values(self, n_resamples: int, _by: str | None, rng: np.random.Generator) -> Floats:
+    def about_values(self, n_resamples: int, rng: np.random.Generator) -> Floats:
         """Evaluate residuals times random signs that are centred in each group: noise about the values (R, J)."""
         return self._replicates(self._signs(np.arange(len(self.members))), n_resamples, rng)
 

@@ -200,13 +200,13 @@ def _pvalue_overall(means: Means, seen: Sample) -> float:
 def _null(null: Null | str | None, n_resamples: int | None, min_expected: float) -> tuple[Null, Weak]:
     """Return the null of the adjusted p-values, and the weak null by which both kinds of noise are drawn."""
     chosen = check_null(null, n_resamples, "weak", min_expected=min_expected)
-    if isinstance(chosen, Weak) and chosen.groups is None:
+    if isinstance(chosen, Weak):
         return chosen, chosen
     if isinstance(chosen, Consistency) and not chosen.resample_predictions:
         return chosen, Weak(chosen.n_resamples, min_expected=min_expected)
     raise ValueError(
         f"null is {null!r}, but a scan looks at labels drawn anew and signs of rows together: it must be 'weak' or "
-        "'strong', or a null of these: Weak() without groups, or Consistency() with the predictions kept."
+        "'strong', or a null of these: Weak(), or Consistency() with the predictions kept."
     )
 
 
@@ -309,7 +309,11 @@ def _worst(cells: Sequence[CellFinding], fewer: Levels, levels: Levels, seen: Sa
 def _may_add_up(predictions: Predictions) -> bool:
     """Whether sums over cells are drawn instead of rows: of many rows without weights, for two outcomes."""
     return (
-        len(predictions) >= ROWS and predictions.n_classes == 2 and predictions.weights is None and predictions.is_law
+        len(predictions) >= ROWS
+        and predictions.n_classes == 2
+        and predictions.weights is None
+        and predictions.groups is None
+        and predictions.is_law
     )
 
 

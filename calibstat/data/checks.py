@@ -15,6 +15,7 @@ from calibstat._warn import warn
 from calibstat.data._classes import SORTED, as_labels, as_sampled, better_order, classes_of_columns
 from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Bools, Floats, Ints, Top, Variable, top_of, two_columns
 from calibstat.data.columns import Column, as_array, column, names_of, occurring, refuse_lazy, shortened
+from calibstat.data.groups import Groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,7 @@ class Examined:
     classes: tuple[Hashable, ...]
     weights: Floats | None  # None if not given or all equal
     variables: dict[str, Variable]
+    groups: Groups | None  # None where each row is by itself
     source: str  # one line: which class each column was taken for
     guessed: bool  # whether columns have names, which spell no labels, so that these were sorted
     top: Top | None = None  # of the rows, if it was found on the way
@@ -45,6 +47,8 @@ def examine(
     *,
     variables: Any = None,
     sample_weight: Any = None,
+    groups: Any = None,
+    groups_name: str | None = None,
     labels: Sequence[Hashable] | None = None,
     nan_policy: str = "raise",
     prevalence: Any = None,
@@ -53,11 +57,11 @@ def examine(
 ) -> Examined:
     """Check the arguments of a sample and copy them.
 
-    The arguments are those of `Sample`; `columns` are the names of the columns of `y_prob`, where the caller knows
-    them. With `ask`, names of several columns that spell no labels are an error. An error says what was found, what was
-    expected and what to do.
+    The arguments are those of `Sample`; `columns` are the names of the columns of `y_prob`, and `groups_name` is that
+    of the column of groups, where the caller knows them. With `ask`, names of several columns that spell no labels are
+    an error. An error says what was found, what was expected and what to do.
     """
-    given = gather(y_true, y_prob, variables, sample_weight)
+    given = gather(y_true, y_prob, variables, sample_weight, (groups, groups_name))
     vector = given.rows.ndim == 1
     names = names_of(y_prob) if columns is None and not vector else columns
     raw, omitted = without_missing(given, nan_policy, names)
@@ -69,8 +73,8 @@ def examine(
         classes, source = classes_of_columns(found, n_classes, vector=vector, labels=labels, columns=names, ask=ask)
         return classes, source, found.columns(classes)
 
-    _, (classes, source, outcomes), weights = all_of(
-        lambda: check_rows(raw, names), classified, lambda: importance_weights(raw.weights)
+    _, (classes, source, outcomes), weights, together = all_of(
+        lambda: check_rows(raw, names), classified, lambda: importance_weights(raw.weights), raw.clusters
     )
     guessed = names is not None and not vector and source.endswith(f"({SORTED})")
     if prevalence is not None:
@@ -82,6 +86,7 @@ def examine(
         classes,
         weights,
         {name: as_variable(each) for name, each in raw.variables.items()},
+        None if together is None else together.of_several,
         source + omitted,
         guessed,
         top,
@@ -199,6 +204,7 @@ class Arguments:
     rows: Array
     weights: Column | None
     variables: dict[str, Column]
+    groups: tuple[str, Column] | None = None
     called: str = "y_true"
 
     @cached_property
@@ -211,6 +217,8 @@ class Arguments:
         named = {self.called: self.truth}
         if self.weights is not None:
             named["sample_weight"] = self.weights
+        if self.groups is not None:
+            named["groups"] = self.groups[1]
         return named | {f"variable {name!r}": each for name, each in self.variables.items()}
 
     def take(self, kept: Bools) -> Arguments:
@@ -220,23 +228,42 @@ class Arguments:
             self.rows[kept],
             None if self.weights is None else self.weights.take(kept),
             {name: each.take(kept) for name, each in self.variables.items()},
+            None if self.groups is None else (self.groups[0], self.groups[1].take(kept)),
             self.called,
         )
 
+    def clusters(self) -> Groups | None:
+        """Number the clusters; None without any."""
+        return None if self.groups is None else Groups.of(self.groups[1].values, self.groups[0])
 
-def gather(y_true: Any, y_prob: Any, variables: Any, sample_weight: Any, called: str = "y_true") -> Arguments:
+
+def gather(
+    y_true: Any,
+    y_prob: Any,
+    variables: Any,
+    sample_weight: Any,
+    groups: tuple[Any, str | None],
+    called: str = "y_true",
+) -> Arguments:
     """Turn the arguments into arrays, and raise if their shapes or types do not fit together.
 
-    What happened is `called` this in messages.
+    Groups are those of the rows and their name, where that is known; what happened is `called` this in messages.
     """
     truth, prob = as_array("y_true", y_true), as_array("y_prob", y_prob)
     _refuse_shape(truth, prob)
     labels = column("y_true", truth)
     _refuse_exchange(labels.values if labels.names is None else truth, prob)
     weights = None if sample_weight is None else column("sample_weight", sample_weight)
-    given = Arguments(labels, as_rows(prob), weights, named_columns(variables), called)
+    together = None if groups[0] is None else (groups[1] or _name_of(groups[0]), column("groups", groups[0]))
+    given = Arguments(labels, as_rows(prob), weights, named_columns(variables), together, called)
     _refuse_lengths(given)
     return given
+
+
+def _name_of(groups: Any) -> str:
+    """Return the name of a column of clusters, as a series of pandas or polars knows it."""
+    name = getattr(groups, "name", None)
+    return name if isinstance(name, str) and name else "groups"
 
 
 def _refuse_shape(truth: Array, prob: Array) -> None:

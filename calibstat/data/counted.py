@@ -26,6 +26,7 @@ from calibstat.data.checks import (
     without_missing,
 )
 from calibstat.data.columns import as_array, column, names_of
+from calibstat.data.groups import Groups
 from calibstat.data.parameters import keep
 from calibstat.data.sample import Predictions, Sample
 
@@ -102,7 +103,7 @@ class CountedSample(Sample):
         Those who look at the residuals of rows read them `labelled`: one row for each prediction and outcome.
         """
         few = len(self) < MANY and self.each.powers is None  # of powers rows written out know nothing
-        if few or not reads_counts(self.each.n_classes):
+        if few or self.groups is not None or not reads_counts(self.each.n_classes):
             return self
         if labelled:
             return self if self.each.weights is not None else Sample.of(*self._labelled)
@@ -130,7 +131,7 @@ class CountedSample(Sample):
         ends = self.counts.cumsum()
         place = np.searchsorted(ends, np.arange(0, ends[-1], -(-ends[-1] // most)), side="right")
         row, outcome = np.divmod(place, self.counts.shape[1])
-        return Examined(self.each.rows[row], outcome, self.labels, None, {}, self.each.source, guessed=False)
+        return Examined(self.each.rows[row], outcome, self.labels, None, {}, None, self.each.source, guessed=False)
 
     def __len__(self) -> int:
         return int(self.counts.sum())
@@ -148,6 +149,8 @@ def counted_sample(
     trials: Any = None,
     variables: Any = None,
     sample_weight: Any = None,
+    groups: Any = None,
+    groups_name: str | None = None,
     labels: Sequence[Hashable] | None = None,
     nan_policy: str = "raise",
     prevalence: Any = None,
@@ -159,7 +162,7 @@ def counted_sample(
         raise ValueError("prevalence= is for single rows, not for counts of them: leave it out, or write the rows out")
     given, called = _as_counts(counts, events, trials), "events" if counts is None else "counts"
     number = np.where(np.isnan(given).any(axis=1), np.nan, np.arange(len(given)))
-    gathered = gather(number, y_prob, variables, sample_weight, called)
+    gathered = gather(number, y_prob, variables, sample_weight, (groups, groups_name), called)
     vector = gathered.rows.ndim == 1
     of_prob = names_of(y_prob) if columns is None and not vector else columns
     raw, omitted = without_missing(gathered, nan_policy, of_prob)
@@ -191,7 +194,9 @@ def counted_sample(
     there = np.flatnonzero(found.any(axis=1))
     known = {name: as_variable(each.take(there)) for name, each in raw.variables.items()}
     weights = None if weights is None else locked(weights[there])
-    each = Predictions(raw.copied.rows[there], classes, weights, known, source=source + omitted)
+    clusters = raw.clusters()
+    clusters = None if clusters is None else Groups.of(clusters.codes[there], clusters.name)
+    each = Predictions(raw.copied.rows[there], classes, weights, known, source=source + omitted, groups=clusters)
     made = CountedSample(each, locked(found[there]))
     warn_of_order(made.some(_LOOKED_AT))
     return made

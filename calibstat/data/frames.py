@@ -27,13 +27,14 @@ class Selection:
     y_prob: list[str]
     variables: list[str]
     sample_weight: str | None
+    groups: str | None = None
 
     @property
     def names(self) -> list[str]:
         """The names of all columns, each once."""
         happened = [name for names in self.outcome.values() for name in names]
-        weight = [] if self.sample_weight is None else [self.sample_weight]
-        return list(dict.fromkeys([*happened, *self.y_prob, *self.variables, *weight]))
+        single = [name for name in (self.sample_weight, self.groups) if name is not None]
+        return list(dict.fromkeys([*happened, *self.y_prob, *self.variables, *single]))
 
 
 def select(
@@ -42,6 +43,7 @@ def select(
     y_prob: Names,
     variables: Names | None = None,
     sample_weight: str | None = None,
+    groups: str | None = None,
     where: str,
     counts: Names | None = None,
     later: Sequence[str] = (),
@@ -56,7 +58,7 @@ def select(
     """
     happened = {key: [name] for key, name in outcome.items() if name is not None}
     _check_outcome({*happened, *(() if counts is None else ("counts",))})
-    single = [name for name in (*outcome.values(), sample_weight) if name is not None]
+    single = [name for name in (*outcome.values(), sample_weight, groups) if name is not None]
     _refuse_several_absent(
         [*single, *_patterns(counts or ()), *later, *_patterns(y_prob), *_patterns(variables or ())], names, where
     )
@@ -74,7 +76,7 @@ def select(
                 f"the column {twice[0]!r} of {where} is asked for as {key} and as y_prob: it can be only one"
             )
     others = [] if variables is None else _all_matches(variables, names, [*single, *prob], where)
-    chosen = Selection(happened, prob, others, sample_weight)
+    chosen = Selection(happened, prob, others, sample_weight, groups)
     repeated = set(_repeated(names))
     for name in chosen.names:
         if name in repeated:
@@ -202,6 +204,8 @@ def arguments_from(frame: Any, chosen: Selection) -> dict[str, Any]:
         "y_prob": prob,
         "variables": {name: frame[name] for name in chosen.variables} or None,
         "sample_weight": sample_weight,
+        "groups": None if chosen.groups is None else frame[chosen.groups],
+        "groups_name": chosen.groups,
         "columns": columns,
     }
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from calibstat._dataclass import dataclass
-from calibstat._text import safe
+from calibstat._text import counted, safe
 from calibstat.data.arrays import (
     ROWS_IN_CACHE,
     Array,
@@ -26,6 +26,7 @@ from calibstat.data.arrays import (
 )
 from calibstat.data.checks import Examined, examine, locked, warn_of_order
 from calibstat.data.frames import confidence_arguments, estimator_arguments, frame_arguments
+from calibstat.data.groups import Groups
 from calibstat.data.parameters import keep
 from calibstat.data.rounding import SAME
 
@@ -47,6 +48,9 @@ class Sample:
     sample_weight : (n,) non-negative floats, optional
         Importance weights; only their ratios matter, and equal ones are none. Whole numbers that add up to five times
         the number of rows or more give a warning, since they look like counts: repeat rows that stand for several.
+    groups : (n,) integers or strings, optional
+        Which rows belong together: the patient, the video, the question of each row. Rows of one group may depend on
+        each other in any way, and every result then holds for that, or says that it does not.
     labels : sequence, optional
         The label of each column of `y_prob`, in order. Without it: the column names of a data frame, if they
         (or their part after the common prefix) are the labels as text; integers 0..K-1 as column numbers; otherwise the
@@ -96,12 +100,14 @@ class Sample:
         *,
         variables: Any = None,
         sample_weight: Any = None,
+        groups: Any = None,
         labels: Sequence[Hashable] | None = None,
         nan_policy: str = "raise",
         prevalence: Any = None,
     ) -> None:
+        rows = {"variables": variables, "sample_weight": sample_weight, "groups": groups}
         how = {"labels": labels, "nan_policy": nan_policy, "prevalence": prevalence}
-        self._take_over(examine(y_true, y_prob, variables=variables, sample_weight=sample_weight, **how))
+        self._take_over(examine(y_true, y_prob, **rows, **how))
 
     @classmethod
     def _examined(cls, seen: str = "", **arguments: Any) -> Sample:
@@ -117,7 +123,8 @@ class Sample:
         if not seen:
             warn_of_order(found)
         known = (found.rows, found.classes, found.weights, found.variables)
-        keep(self, predictions=Predictions(*known, source=found.source, seen=seen), outcomes=found.outcomes)
+        made = Predictions(*known, source=found.source, seen=seen, groups=found.groups)
+        keep(self, predictions=made, outcomes=found.outcomes)
         if found.top is not None:
             keep(self.predictions, top=found.top)
 
@@ -141,6 +148,7 @@ class Sample:
         trials: str | None = None,
         variables: str | Sequence[str] | None = None,
         sample_weight: str | None = None,
+        groups: str | None = None,
         labels: Sequence[Hashable] | None = None,
         nan_policy: str = "raise",
         prevalence: Any = None,
@@ -156,7 +164,7 @@ class Sample:
             Names of the probability columns; ``*`` and ``?`` match, and keep the frame's column order.
         counts, events, trials : str or sequence of str, optional
             In place of `y_true`, where rows stand for several: the columns of `Sample.from_counts`.
-        variables, sample_weight : str, optional
+        variables, sample_weight, groups : str, optional
             Names of further columns (globs allowed for `variables`).
         labels, nan_policy, prevalence
             As for `Sample`.
@@ -169,7 +177,8 @@ class Sample:
         ('dog', 'cat')
         """
         happened = {"y_true": y_true, "counts": counts, "events": events, "trials": trials}
-        taken = frame_arguments(frame, **happened, y_prob=y_prob, variables=variables, sample_weight=sample_weight)
+        rows = {"variables": variables, "sample_weight": sample_weight, "groups": groups}
+        taken = frame_arguments(frame, **happened, y_prob=y_prob, **rows)
         return cls._examined(**taken, labels=labels, nan_policy=nan_policy, prevalence=prevalence)
 
     @classmethod
@@ -184,6 +193,7 @@ class Sample:
         trials: str | None = None,
         variables: str | Sequence[str] | None = None,
         sample_weight: str | None = None,
+        groups: str | None = None,
         labels: Sequence[Hashable] | None = None,
         nan_policy: str = "raise",
         prevalence: Any = None,
@@ -195,7 +205,7 @@ class Sample:
         Parameters
         ----------
         path : str or path
-        y_true, y_prob, counts, events, trials, variables, sample_weight
+        y_true, y_prob, counts, events, trials, variables, sample_weight, groups
             Names of columns (of arrays, for NPZ and NetCDF), as in `from_frame`.
         labels, nan_policy, prevalence
             As for `Sample`.
@@ -208,7 +218,7 @@ class Sample:
         from calibstat.data.files import file_arguments  # readers of text and archives, which arrays do not need
 
         columns = {"y_true": y_true, "y_prob": y_prob, "variables": variables, "sample_weight": sample_weight}
-        columns |= {"counts": counts, "events": events, "trials": trials}
+        columns |= {"groups": groups, "counts": counts, "events": events, "trials": trials}
         how = {"labels": labels, "nan_policy": nan_policy, "prevalence": prevalence}
         sample = cls._examined(**file_arguments(path, **columns), **how)
         keep(sample, origin={"path": str(path), **columns, **how})
@@ -223,6 +233,7 @@ class Sample:
         *,
         variables: Any = None,
         sample_weight: Any = None,
+        groups: Any = None,
         nan_policy: str = "raise",
         prevalence: Any = None,
     ) -> Sample:
@@ -233,12 +244,12 @@ class Sample:
         estimator : object with ``predict_proba`` and ``classes_``
         X, y
             Rows that the classifier was *not* fitted on, and their labels.
-        variables, sample_weight, nan_policy, prevalence
+        variables, sample_weight, groups, nan_policy, prevalence
             As for `Sample`.
         """
         taken = estimator_arguments(estimator, X)
-        others = {"sample_weight": sample_weight, "nan_policy": nan_policy, "prevalence": prevalence}
-        return cls._examined(**taken, y_true=y, variables=variables, **others)
+        rows = {"variables": variables, "sample_weight": sample_weight, "groups": groups}
+        return cls._examined(**taken, y_true=y, **rows, nan_policy=nan_policy, prevalence=prevalence)
 
     @classmethod
     def from_counts(
@@ -250,6 +261,7 @@ class Sample:
         trials: Any = None,
         variables: Any = None,
         sample_weight: Any = None,
+        groups: Any = None,
         labels: Sequence[Hashable] | None = None,
         nan_policy: str = "raise",
     ) -> Sample:
@@ -270,6 +282,8 @@ class Sample:
             What else is known of the rows of each prediction, by name, (m,) each.
         sample_weight : (m,) non-negative floats, optional
             The importance weight of each of the rows of a prediction; how many there are is no weight.
+        groups : (m,) integers or strings, optional
+            The cluster that all rows of a prediction belong to.
         labels, nan_policy
             As for `Sample`; without `labels` or names they are 0 to K - 1, and False and True for events.
 
@@ -288,8 +302,8 @@ class Sample:
         0.0333
         """
         happened = {"counts": counts, "events": events, "trials": trials}
-        others = {"variables": variables, "sample_weight": sample_weight, "labels": labels, "nan_policy": nan_policy}
-        return cls._examined(y_prob=y_prob, **happened, **others)
+        rows = {"variables": variables, "sample_weight": sample_weight, "groups": groups}
+        return cls._examined(y_prob=y_prob, **happened, **rows, labels=labels, nan_policy=nan_policy)
 
     @classmethod
     def from_confidence(
@@ -299,6 +313,7 @@ class Sample:
         *,
         variables: Any = None,
         sample_weight: Any = None,
+        groups: Any = None,
         nan_policy: str = "raise",
     ) -> Sample:
         """Take confidences and whether the top label was right, as a sample already seen through `TopLabel`.
@@ -308,7 +323,7 @@ class Sample:
         correct : (n,) booleans (or 0 and 1)
         confidence : (n,) floats
             The probability of the predicted label.
-        variables, sample_weight, nan_policy
+        variables, sample_weight, groups, nan_policy
             As for `Sample`.
 
         Examples
@@ -322,6 +337,7 @@ class Sample:
             **confidence_arguments(correct, confidence),
             variables=variables,
             sample_weight=sample_weight,
+            groups=groups,
             nan_policy=nan_policy,
         )
 
@@ -337,6 +353,8 @@ class Sample:
             parts.append(f"variables={tuple(known.variables)!r}")
         if known.weights is not None:
             parts.append("weighted")
+        if known.groups is not None:
+            parts.append(f"in {counted(known.groups.number, 'cluster')} ({known.groups.name})")
         if known.seen:
             parts.append(f"seen through {known.seen}")
         return parts
@@ -361,6 +379,11 @@ class Sample:
     def y_prob(self) -> Floats:
         """(n, K) the probabilities as given, in double precision."""
         return self.predictions.probabilities
+
+    @property
+    def groups(self) -> Groups | None:
+        """Which rows belong together; None where each row is by itself."""
+        return self.known.groups
 
     @property
     def known(self) -> Predictions:
@@ -414,6 +437,8 @@ class Predictions:
     powers : (n, 3) floats, optional
         Where these rows have different chances of the event, of which the row has the mean: the sums of the second,
         third and fourth powers of their distances to it.
+    groups : Groups, optional
+        Which rows belong together and may depend on each other; None where all rows are independent.
     """
 
     rows: Array
@@ -425,6 +450,7 @@ class Predictions:
     seen: str = ""
     counts: Floats | None = None
     powers: Floats | None = None
+    groups: Groups | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -608,5 +634,6 @@ class Predictions:
             weights=None if self.weights is None else self.weights[rows],
             counts=None if self.counts is None else self.counts[rows],
             powers=None if self.powers is None else self.powers[rows],
+            groups=None if self.groups is None else self.groups.take(rows),
             variables={name: variable.take(rows) for name, variable in self.variables.items()},
         )

@@ -15,17 +15,15 @@ from calibstat._threads import in_order
 from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import Draws, HasParameters
 from calibstat.data.sample import Sample
-from calibstat.draws.streams import clusters, draw_blocks, how_many
+from calibstat.draws.streams import draw_blocks
 from calibstat.draws.whole_cells import draw_cells, has_few_rows, paired_cells, sums_suffice
 from calibstat.estimators.base import Estimator
 
 
 class Resampler(HasParameters, ABC):
-    """A way of drawing row weights; if `groups` names a variable, its values (clusters) are drawn instead."""
+    """A way of drawing row weights; of rows in clusters (`Sample.groups`), whole clusters are drawn."""
 
     in_messages: ClassVar[str] = "a resampler, such as Bootstrap(999)"
-
-    groups: str | None = None
 
     @abstractmethod
     def weights(self, n: int, rng: np.random.Generator) -> Iterator[Floats]:
@@ -54,11 +52,11 @@ class Resampler(HasParameters, ABC):
         if whole is not None:
             return whole
         evaluator = estimator.prepare(sample.predictions)
-        codes = clusters(sample.predictions, self.groups)
-        weights = self.weights(how_many(codes), generator)
+        groups = sample.predictions.groups
+        weights = self.weights(len(sample) if groups is None else groups.number, generator)
 
         def values(block: Floats) -> Floats:
-            return evaluator(sample.outcomes, block if self.groups is None else np.take(block, codes, axis=-1))
+            return evaluator(sample.outcomes, block if groups is None else groups.spread(block))
 
         return np.concatenate(list(in_order(values, weights)))
 
@@ -66,7 +64,7 @@ class Resampler(HasParameters, ABC):
 @final
 @dataclass(frozen=True)
 class Bootstrap(Resampler):
-    """Draw n rows with replacement (Efron 1979); each replicate is the count of every row.
+    """Draw n rows with replacement (Efron 1979), or whole clusters; each replicate is the count of every row.
 
     Percentile intervals of a binned calibration error do not cover (0 % for nearly calibrated models, because each
     resample adds noise to an error that is already biased upward); use it to see the spread.
@@ -75,8 +73,6 @@ class Bootstrap(Resampler):
     ----------
     n_resamples : int
         Number of draws, at least 1.
-    groups : str, optional
-        The name of a variable of the sample: its values (clusters) are drawn instead of rows.
     kind : {"percentile", "basic", "bca"}
         The interval that ``estimate(..., interval=...)`` computes from the replicates.
     allow_invalid : bool
@@ -104,7 +100,6 @@ class Bootstrap(Resampler):
     """
 
     n_resamples: Draws = 999
-    groups: str | None = None
     kind: Literal["percentile", "basic", "bca"] = "percentile"
     allow_invalid: bool = False
     shortcuts: bool = True
@@ -173,7 +168,7 @@ class Bootstrap(Resampler):
 
     def _seen(self, estimator: Estimator, sample: Sample) -> Sample | None:
         """Look through the lens; None where rows are few, in clusters, or left out by the lens."""
-        if not self.shortcuts or self.groups is not None or has_few_rows(sample.predictions):
+        if not self.shortcuts or sample.groups is not None or has_few_rows(sample.predictions):
             return None
         seen = estimator.lens(sample)
         return seen if len(seen) == len(sample) else None

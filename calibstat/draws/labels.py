@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.poisson_binomial import counts_of
-from calibstat.draws.streams import Streams, clusters, how_many, replicate
+from calibstat.draws.streams import Streams, replicate
 from calibstat.estimators.base import Evaluator, all_weights
 
 # Up to so many classes, comparing with all cumulative sums in turn is faster than bisection.
@@ -113,6 +113,8 @@ def _law_of(
     return CountsLaw(chances, counts).draw, n_resamples, chances.size
 
 
+# With fewer clusters nothing shows how rows depend on each other.
+FEWEST_CLUSTERS = 4
 # Draws that the dependence within clusters is chosen by, halvings of its range, and the share of draws with as little.
 _DRAWS, _HALVINGS, _TAIL = 199, 6, 0.1
 # The chance to take the common number of a cluster is a multiple of one over this.
@@ -127,10 +129,14 @@ class ClusteredLabels:
     each other as strongly as they can.
     """
 
-    def __init__(self, sample: Sample, groups: str) -> None:
+    def __init__(self, sample: Sample) -> None:
+        groups = sample.predictions.groups
+        if groups is None or groups.number < FEWEST_CLUSTERS:
+            found = "no groups" if groups is None else f"{groups.number} of {groups.name!r}"
+            raise ValueError(f"the sample has {found}, but at least {FEWEST_CLUSTERS} clusters are needed (better 20).")
         self.law = LabelLaw(sample.predictions.chances)
         self.outcomes = sample.outcomes
-        self.codes: Ints = clusters(sample.predictions, groups)
+        self.groups, self.codes = groups, groups.codes
         self.order = np.argsort(self.codes, kind="stable")
         self.starts = np.flatnonzero(np.diff(self.codes[self.order], prepend=-1))
         self.chances = sample.predictions.chances.T[:, self.order]
@@ -140,7 +146,7 @@ class ClusteredLabels:
         """Draw labels (kept, n) at a share from 0 to 1: the first of `size` replicates."""
         own = stream.random((size, len(self.codes)))[:kept]
         turns = stream.integers(0, _TURNS, (size, len(self.codes)), dtype=np.uint8)[:kept]
-        common = np.take(stream.random((size, how_many(self.codes)))[:kept], self.codes, axis=-1)
+        common = self.groups.spread(stream.random((size, self.groups.number))[:kept])
         return self.law.invert(np.where(turns < round(_TURNS * share), common, own))
 
     def spread(self, labels: Array) -> Floats:
@@ -175,11 +181,9 @@ class ClusteredLabels:
         return high
 
 
-def redraw_in_clusters(
-    evaluator: Evaluator, sample: Sample, groups: str, n_resamples: int, rng: np.random.Generator
-) -> Floats:
+def redraw_in_clusters(evaluator: Evaluator, sample: Sample, n_resamples: int, rng: np.random.Generator) -> Floats:
     """Evaluate a prepared statistic on labels that depend on each other in clusters as far as possible: (R, ...)."""
-    labels = ClusteredLabels(sample, groups)
+    labels = ClusteredLabels(sample)
     share = labels.strongest(rng)
 
     def draw(stream: np.random.Generator, size: int, kept: int) -> Array:

@@ -123,7 +123,7 @@ class _RowsInOrder:
         column, *law = (np.add.reduceat(each, self.starts) / weights for each in columns)
         variables = {key: Variable(column)} if isinstance(key, str) else {}
         rows = np.column_stack(law)
-        return replace(predictions, rows=rows, weights=weights, counts=weights, variables=variables)
+        return replace(predictions, rows=rows, weights=weights, counts=weights, variables=variables, groups=None)
 
 
 def _is_law(predictions: Predictions) -> bool:

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 from zlib import crc32
 
 import numpy as np
 
 from calibstat._progress import track
-from calibstat._text import counted
 from calibstat._threads import told_in_order
-from calibstat.data.arrays import RNG, Array, Floats, Ints, as_generator, effective_rows
-from calibstat.data.sample import Predictions
+from calibstat.data.arrays import RNG, Array, Floats, as_generator
 
 # How many draws are held in memory at once: 2 MiB of floats stay in the cache of most processors.
 _DRAWS_IN_A_BLOCK = 2**18
@@ -120,54 +118,3 @@ def random_signs(n: int) -> Callable[[np.random.Generator, int, int], Floats]:
         return 2.0 * stream.integers(0, 2, size=(kept, n)).astype(float) - 1.0
 
     return draw
-
-
-def clusters(predictions: Predictions, groups: str | None) -> Ints:
-    """Return the cluster of each row, 0, 1, ...: rows with the same value of the variable `groups`, or single rows.
-
-    A ValueError says that there is no such variable, or that there are fewer than two clusters.
-    """
-    if groups is None:
-        return np.arange(len(predictions))
-    if groups not in predictions.variables:
-        known = ", ".join(map(repr, predictions.variables)) or "none"
-        raise ValueError(
-            f"groups={groups!r}: the sample has no such variable; its variables are: {known}. "
-            "Pass it as Sample(..., variables={name: values})."
-        )
-    codes = np.unique(predictions.variables[groups].values, return_inverse=True)[1]
-    if len(codes) and codes.max() < 1:
-        raise ValueError(f"groups={groups!r}: all rows are in one cluster; at least two are needed (better 20).")
-    return codes.astype(np.intp, copy=False)
-
-
-def how_many(codes: Ints) -> int:
-    """Return the number of clusters."""
-    return int(codes.max()) + 1 if len(codes) else 0
-
-
-class ClusterCount(NamedTuple):
-    """The number of clusters, and how many of equal weight would be as good: G / (1 + the variance of their leverage).
-
-    The leverage is the share of a cluster in the weight of all rows, relative to its mean (Carter, Schnepel &
-    Steigerwald 2017).
-    """
-
-    number: int
-    effective: float
-
-    @classmethod
-    def of(cls, predictions: Predictions, groups: str | None) -> ClusterCount | None:
-        """Count the values of a variable; None without one."""
-        if groups is None:
-            return None
-        sums = np.bincount(clusters(predictions, groups), predictions.weights)
-        return cls(len(sums), effective_rows(sums))
-
-    def to_dict(self) -> dict[str, float]:
-        """Return both by name."""
-        return {"n_clusters": self.number, "effective_clusters": self.effective}
-
-    def __str__(self) -> str:
-        alike = self.effective > self.number - 0.5
-        return counted(self.number, "cluster") + ("" if alike else f", as good as {self.effective:.3g} of equal size")

@@ -66,7 +66,7 @@ class Clinic:
         """Yield the errors of the smooth curve beside what noise alone gives; labels are redrawn once for all."""
         core, seen = self.panel.errors, self.seen
         prepared = core.prepare(seen.predictions)
-        noise = redrawn(core, seen, prepared, self.multiplier.n_resamples, None, self.rng).samples
+        noise = redrawn(core, seen, prepared, self.multiplier.n_resamples, self.rng).samples
         yield from self._parts(core, noise).values()
 
     def _parts(self, core: Estimator, redraws: Floats | None = None) -> dict[str, Measure]:

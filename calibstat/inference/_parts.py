@@ -62,7 +62,7 @@ def parts_of(
             ends[name] = one.interval(confidence_level)
         except NoInterval as reason:
             reasons.append(str(reason))
-    if multiplier.groups is None:  # the others are for independent rows
+    if seen.groups is None:  # the others are for independent rows
         if "uncertainty" in numbers and seen.predictions.n_classes == 2:
             ends["uncertainty"] = _of_uncertainty(core.numbers["score"], seen, confidence_level)
         if "sharpness" in numbers and seen.predictions.n_classes == 2:

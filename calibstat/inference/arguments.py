@@ -6,9 +6,9 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, Final
 
+from calibstat._text import shown
 from calibstat.data._classes import refuse_weights_of_labels
 from calibstat.data.sample import Sample
-from calibstat.draws.streams import ClusterCount
 from calibstat.estimators.base import Capabilities, Estimator
 from calibstat.inference.results import Inquiry, RowCounts
 from calibstat.lenses.base import Lens, refuse_empty
@@ -36,14 +36,15 @@ def look_through(
     found = predictions.n_classes, predictions.given, predictions.source
     counts = RowCounts(predictions.effective_rows, predictions.largest_share)
     before = sample.labels, sample.known.seen
-    return Inquiry(asked, predictions.n_rows, *found, counts, before=before, seen=seen), seen
+    groups = predictions.groups
+    clusters = None if groups is None else groups.counted(predictions.weights)
+    return Inquiry(asked, predictions.n_rows, *found, counts, clusters=clusters, before=before, seen=seen), seen
 
 
-def with_counts(question: Inquiry, seen: Sample, offers: Capabilities, groups: str | None = None) -> Inquiry:
+def with_counts(question: Inquiry, seen: Sample, offers: Capabilities) -> Inquiry:
     """Count the events in the cells of an evaluator that is prepared on what is seen, and clusters."""
     fewest = None if offers.fewest is None else offers.fewest(seen.outcomes)
-    known = None if groups is None else ClusterCount.of(seen.predictions, groups)
-    return replace(question, counts=question.counts._replace(smallest_cell_events=fewest), clusters=known)
+    return replace(question, counts=question.counts._replace(smallest_cell_events=fewest))
 
 
 def behind(lens: Lens | None, estimator: Any) -> Estimator:
@@ -114,6 +115,18 @@ def check_null(null: Any, n_resamples: int | None = None, default: str = "strong
     if n_resamples not in (None, null.n_resamples):
         raise ValueError(f"n_resamples is {n_resamples!r}, but null={null!r} says how many are drawn; leave it out.")
     return null
+
+
+def for_clusters(null: Null, sample: Sample, asked: Any = None) -> tuple[Null, tuple[str, ...]]:
+    """Return a null that holds for the sample's clusters, with a note where it is another than was `asked` for."""
+    groups = sample.groups
+    if groups is None or null.takes_clusters:
+        return null, ()
+    from calibstat.nulls.multiplier import Multiplier  # it is for clusters, signs and weak nulls
+
+    instead = Multiplier() if null.n_resamples is None else Multiplier(null.n_resamples)
+    why = f"{null!r} takes rows as independent, which those of the same {shown(groups.name)!r} are not"
+    return instead, () if asked is None else (f"{why}: {instead!r} was used, which holds for clusters",)
 
 
 def _kind_of(thing: Any) -> str:

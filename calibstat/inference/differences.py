@@ -28,7 +28,6 @@ from calibstat.data.arrays import Array, Floats, Ints, effective_number, effecti
 from calibstat.data.columns import shortened
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions, Sample
-from calibstat.draws.streams import clusters
 from calibstat.estimators.base import Estimator, Evaluator, Expansion, Headline
 from calibstat.estimators.tally import TallyPlan, ratio
 from calibstat.inference.intervals import NO_NOISE, NoInterval, NormalInterval, cluster_error, student_quantile
@@ -268,22 +267,19 @@ def _joined(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return math.sqrt(variance), variance**2 / lost if lost > 0 else np.inf
 
 
-def normal_interval(
-    core: Estimator, seen: Sample, expansion: Expansion | None = None, groups: str | None = None
-) -> NormalInterval:
+def normal_interval(core: Estimator, seen: Sample, expansion: Expansion | None = None) -> NormalInterval:
     """Return a value with its standard error, by the influence of rows.
 
-    `core` is without its lens, `seen` what that shows, and `expansion` that of its headline, if it is known; `groups`
-    is the variable that names the cluster of each row.
+    `core` is without its lens, `seen` what that shows, and `expansion` that of its headline, if it is known.
     """
     found = Expanded.of(core, seen, expansion)
-    each, many, drawn = "row", "", 0.0
+    each, many, drawn, groups = "row", "", 0.0, seen.groups
     if groups is None:  # a row with a weight is like a cluster of one row
         error, freedom = error_of_rows(found.influence, found.weights, found.compared)
         drawn = 0.0 if seen.predictions.unweighted else math.sqrt(found.drawn)
     else:
-        codes, each = clusters(seen.predictions, groups), f"value of {groups!r}"
-        influence, masses = (np.bincount(codes, of).astype(float) for of in (found.influence, found.weights))
+        each = f"value of {groups.name!r}"
+        influence, masses = groups.sums(found.influence), groups.sums(found.weights)
         _refuse_one_heavy(masses, each)
         error, freedom = cluster_error(influence, masses)
     if drawn * student_quantile(np.inf, 0.975) > error * student_quantile(freedom, 0.975):

@@ -50,7 +50,7 @@ class EquivalenceTest(Result):
         The multiplier that drew the noise.
     fewest : float
         Number of rows of the rarest outcome; with weights, of equally weighted ones that are as good; of clusters in
-        which it was seen, where the multiplier names them.
+        which it was seen, where there are any.
     noise : Noise
         Where values lie under calibration, on rows like these.
     level : float
@@ -106,7 +106,7 @@ class EquivalenceTest(Result):
     @property
     def notes(self) -> tuple[str, ...]:
         """What limits the result."""
-        few = () if self.multiplier.groups is None else events_note(self.fewest, what="clusters")
+        few = () if self.question.clusters is None else events_note(self.fewest, what="clusters")
         return negative_note(self.estimate) + few
 
     def forest(self) -> Forest:
@@ -165,7 +165,6 @@ def equivalence_test(
     lens: Lens | None = None,
     level: float = LEVEL,
     confidence_level: float = CONFIDENCE_LEVEL,
-    interval: Multiplier | None = None,
     n_resamples: int = 999,
     rng: RNG = None,
 ) -> EquivalenceTest:
@@ -191,8 +190,6 @@ def equivalence_test(
         From which p-value on the error is said to be at most the margin; p-values do not depend on it.
     confidence_level : float
         Of the upper bound.
-    interval : Multiplier, optional
-        As for `estimate`: ``Multiplier(groups="patient")`` for rows in clusters.
     n_resamples : int
     rng : int, Generator or None
 
@@ -226,8 +223,7 @@ def equivalence_test(
     question, seen = look_through(sample, estimator, lens, counted=not by_rows, labelled=True)
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
-    _check_interval(interval)
-    multiplier = Multiplier(n_resamples) if interval is None else interval
+    multiplier = Multiplier(n_resamples)
     try:
         core, generator = question.estimator.core, as_generator(rng)
         evaluator = core.prepare(seen.predictions)
@@ -242,9 +238,9 @@ def equivalence_test(
         upper_bound=upper,
         confidence_level=confidence_level,
         method=found.method,
-        question=with_counts(question, seen, evaluator.capabilities, multiplier.groups),
+        question=with_counts(question, seen, evaluator.capabilities),
         multiplier=multiplier,
-        fewest=fewest_rows(seen, multiplier.groups),
+        fewest=fewest_rows(seen),
         level=level,
         noise=_noise(core, seen, evaluator, multiplier, found.value, confidence_level, generator),
     )
@@ -260,8 +256,8 @@ def _noise(
     rng: np.random.Generator,
 ) -> Noise:
     """Say what noise alone gives: computed where it can be, as in a test, otherwise drawn."""
-    law: NullDistribution | None = exact_law(core, seen, evaluator) if multiplier.groups is None else None
-    law = law or redrawn(core, seen, evaluator, multiplier.n_resamples, multiplier.groups, rng)
+    law: NullDistribution | None = exact_law(core, seen, evaluator) if seen.groups is None else None
+    law = law or redrawn(core, seen, evaluator, multiplier.n_resamples, rng)
     return Noise.of(law, core.extreme, value, confidence_level)
 
 
@@ -274,16 +270,11 @@ def _checked_margin(margin: float | None) -> float:
     return margin
 
 
-def _check_interval(interval: Multiplier | None) -> None:
-    if not (interval is None or isinstance(interval, Multiplier)):
-        raise TypeError(f"interval is {interval!r}, but Multiplier(...) is expected: Multiplier(groups='patient').")
-
-
 def _interval_source(
     core: Estimator, seen: Sample, evaluator: Evaluator, multiplier: Multiplier, rng: np.random.Generator
 ) -> Interval:
     """Return the law behind the interval, which holds at every n except for rows in clusters."""
-    found = interval_of(core, seen, multiplier, None, rng, evaluator, finite=multiplier.groups is None)
+    found = interval_of(core, seen, multiplier, None, rng, evaluator, finite=seen.groups is None)
     if not found.of_error:
         raise NoInterval(f"{core!r} is no error: zero does not mean that nothing is wrong; take ECE or DebiasedL2")
     return found

@@ -11,11 +11,12 @@ import numpy as np
 from calibstat._lazy import special
 from calibstat._progress import bar_on_terminal, track
 from calibstat.data.arrays import NUMBERS_IN_MEMORY, RNG, Floats, Ints, as_generator
+from calibstat.data.groups import Groups
 from calibstat.data.parameters import CONFIDENCE_LEVEL, check_share
 from calibstat.data.sample import Sample
 from calibstat.draws.bootstrap import Bootstrap
 from calibstat.draws.labels import redraw_in_clusters
-from calibstat.draws.streams import ClusterCount, stream_of
+from calibstat.draws.streams import stream_of
 from calibstat.draws.whole_cells import sums_suffice
 from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
 from calibstat.estimators.tally import Tally
@@ -55,7 +56,7 @@ def estimate(
     *,
     lens: Lens | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
-    interval: Bootstrap | Multiplier | Literal["finite"] | None = None,
+    interval: Bootstrap | Literal["finite"] | None = None,
     n_resamples: int = 999,
     rng: RNG = None,
 ) -> Estimate:
@@ -81,10 +82,9 @@ def estimate(
         Looked through before the estimator's own: the same as ``lens | estimator``. Without both there are several for
         more than two classes, as in `calibration_test`.
     confidence_level : float
-    interval : "finite", Multiplier or Bootstrap, optional
-        "finite" for an interval that holds at every n, whatever the chances; ``Multiplier(groups="patient")`` for rows
-        in clusters; ``Bootstrap(999, kind="percentile", allow_invalid=True)`` for an interval that is known not to
-        cover.
+    interval : "finite" or Bootstrap, optional
+        "finite" for an interval that holds at every n, whatever the chances, of independent rows;
+        ``Bootstrap(999, kind="percentile", allow_invalid=True)`` for an interval that is known not to cover.
     n_resamples : int
         Number of redraws of the labels, for the null mean and the interval.
     rng : int, Generator or None
@@ -121,23 +121,22 @@ def estimate(
     by_rows = isinstance(interval, Bootstrap) or (isinstance(interval, Multiplier) and interval.groups is not None)
     question, seen = look_through(sample, estimator, lens, counted=not by_rows, labelled=True)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
-    if not (interval in (None, "finite") or isinstance(interval, (Bootstrap, Multiplier))):
+    if not (interval in (None, "finite") or isinstance(interval, Bootstrap)):
         raise TypeError(
-            f"interval is {interval!r}, but 'finite', a Multiplier, a Bootstrap or None (the default interval) is "
-            "expected, for example Multiplier(groups='patient')."
+            f"interval is {interval!r}, but 'finite', a Bootstrap or None (the default interval) is expected: for "
+            "example 'finite'."
         )
     generator = as_generator(rng)
     core = question.estimator.core
     evaluator = core.prepare(seen.predictions)
     value = evaluator(seen.outcomes)
-    groups = interval.groups if isinstance(interval, Multiplier) else None
     # the law of a number is computed where it can be, as in a test
-    law: NullDistribution | None = None if evaluator.shape or groups else exact_law(core, seen, evaluator)
+    law = None if evaluator.shape or seen.groups is not None else exact_law(core, seen, evaluator)
     stream = stream_of(rng, question.estimator)  # as in a test, so that both say the same of noise
-    redraws = None if law else redrawn(core, seen, evaluator, n_resamples, groups, stream)
+    redraws = None if law else redrawn(core, seen, evaluator, n_resamples, stream)
     draws = () if redraws is None else (redraws.samples,)
     drawn = None if redraws is None else core.headline(redraws.samples)
-    multiplier = interval if isinstance(interval, Multiplier) else Multiplier(n_resamples)
+    multiplier = Multiplier(n_resamples)
     found, note, notes = _interval(
         core, seen, drawn, confidence_level, interval, multiplier, generator, evaluator, value
     )
@@ -148,7 +147,7 @@ def estimate(
     mean = float(law.mean) if redraws is None or redraws.samples.ndim == 1 else redraws.mean
     known = single and np.isfinite(headline)
     parts = Parts()
-    if is_dataclass(shown) and single and (interval is None or isinstance(interval, Multiplier)):
+    if is_dataclass(shown) and single and interval is None:
         samples, known_mean = None if redraws is None else redraws.samples, nan if middle is None else middle
         settings = (confidence_level, multiplier, generator)
         parts = parts_of(core, seen, evaluator, samples, *settings, found, known_mean)
@@ -162,7 +161,7 @@ def estimate(
         confidence_interval=found,
         confidence_level=confidence_level,
         interval_note=note,
-        question=with_counts(question, seen, evaluator.capabilities, groups),
+        question=with_counts(question, seen, evaluator.capabilities),
         parts=parts.measures,
         notes=notes
         + (impossible_note(float(headline), seen) if single else ())
@@ -192,12 +191,12 @@ def _reads_note(core: Estimator, seen: Sample) -> tuple[str, ...]:
 
 
 def redrawn(
-    core: Estimator, seen: Sample, evaluator: Evaluator, n_resamples: int, groups: str | None, rng: np.random.Generator
+    core: Estimator, seen: Sample, evaluator: Evaluator, n_resamples: int, rng: np.random.Generator
 ) -> EmpiricalNull:
     """Evaluate on labels of a calibrated model, which depend on each other in clusters where there are any."""
-    if groups is None:
+    if seen.groups is None:
         return Consistency(n_resamples).draw(core, seen, rng, evaluator)
-    return EmpiricalNull(redraw_in_clusters(evaluator, seen, groups, n_resamples, rng), core.evidence)
+    return EmpiricalNull(redraw_in_clusters(evaluator, seen, n_resamples, rng), core.evidence)
 
 
 def _interval(
@@ -205,7 +204,7 @@ def _interval(
     seen: Sample,
     numbers: Floats | None,
     level: float,
-    asked: Bootstrap | Multiplier | Literal["finite"] | None,
+    asked: Bootstrap | Literal["finite"] | None,
     multiplier: Multiplier,
     rng: np.random.Generator,
     evaluator: Evaluator,
@@ -219,9 +218,9 @@ def _interval(
         given = None if evaluator.shape else evaluator
         chosen = interval_of(core, seen, multiplier, numbers, rng, given, finite=asked == "finite")
         notes = negative_note(float(core.headline(value))) if chosen.of_error else ()
-        groups, what = multiplier.groups, "rows" if multiplier.groups is None else "clusters"
-        about = groups is not None or not chosen.of_error
-        few = events_note(fewest_rows(seen, groups), chosen.of_error, what) if about else ()
+        what = "rows" if seen.groups is None else "clusters"
+        about = seen.groups is not None or not chosen.of_error
+        few = events_note(fewest_rows(seen), chosen.of_error, what) if about else ()
         return chosen.interval(level), chosen.method, notes + few + (HIDDEN if chosen.hidden else ())
     except NoInterval as reason:
         if asked is not None:
@@ -280,10 +279,14 @@ def interval_of(
         if expand is None:
             raise NoInterval(_why_none(core))
         expansion = expand(seen.outcomes)
-    _refuse_few_clusters(multiplier, seen)
-    clustered = multiplier.groups is not None
+    _refuse_few_clusters(seen)
+    if finite and seen.groups is not None:
+        raise NoInterval(
+            "no interval is known to hold at every n where rows come in clusters; the default one is asymptotic"
+        )
+    clustered = seen.groups is not None
     if expansion is not None and expansion.degenerate is None:
-        return normal_interval(core, seen, expansion, multiplier.groups)
+        return normal_interval(core, seen, expansion)
     value = float(own(seen.outcomes))
     if not np.isfinite(value):
         raise NoInterval(f"{core!r} is {value:g} on this sample")
@@ -292,7 +295,7 @@ def interval_of(
     if finite and expansion is None:
         redraws = np.empty(0)  # not needed where bounds hold at every n
     if redraws is None:  # those of another form, or none yet
-        redraws = redrawn(whole, seen, evaluator, multiplier.n_resamples, multiplier.groups, rng).samples
+        redraws = redrawn(whole, seen, evaluator, multiplier.n_resamples, rng).samples
     if expansion is not None:
         square = SquaredInterval.of(form, seen, expansion, redraws, rng)
         return RootInterval(square, f"root of the interval {square.method}") if core.root else square
@@ -305,7 +308,7 @@ def interval_of(
         value,
         noises,
         f"{about and f'for {about}; '}uniform{' for its root' if core.noise_power != 1 else ''}: half-width "
-        + _half_width(multiplier, finite),
+        + _half_width(seen.groups, finite),
         largest,
         of_error=core.extreme == "large",
         power=core.noise_power,
@@ -341,34 +344,30 @@ def _noises(
     finite: bool,
 ) -> tuple[list[Floats], list[Floats]]:
     """Return draws of a seminorm of the noise, as large samples have it and at possible chances; refuse all zeros."""
-    centred = Multiplier(multiplier.n_resamples, multiplier.groups, centred=True)
+    centred = Multiplier(multiplier.n_resamples, centred=True)
     noises = [] if finite else [centred.signs(whole, seen, rng, evaluator).samples, redraws]
-    clustered = multiplier.groups is not None
-    possible = [] if clustered else possible_noise(seen, evaluator, multiplier.n_resamples, rng, finite)
+    possible = [] if seen.groups is not None else possible_noise(seen, evaluator, multiplier.n_resamples, rng, finite)
     if not any(noise.any() for noise in (*noises, *possible)):
         raise NoInterval(NO_NOISE)
     return noises, possible
 
 
-def _half_width(multiplier: Multiplier, finite: bool) -> str:
+def _half_width(groups: Groups | None, finite: bool) -> str:
     """Say what the half-width of a uniform interval is."""
     if finite:
         return "the quantile of noise at the most variable chances that the labels leave possible (at every n)"
-    if multiplier.groups is not None:
+    if groups is not None:
         return (
-            f"the larger quantile of one sign for each value of {multiplier.groups!r} and of labels redrawn as "
+            f"the larger quantile of one sign for each value of {groups.name!r} and of labels redrawn as "
             "dependent within these as they may be (asymptotic)"
         )
     return "the larger of the multiplier quantile and the exact label-redraw quantile"
 
 
-def _refuse_few_clusters(multiplier: Multiplier, seen: Sample) -> None:
-    count = ClusterCount.of(seen.predictions, multiplier.groups)
+def _refuse_few_clusters(seen: Sample) -> None:
+    count = None if seen.groups is None else seen.groups.counted(seen.predictions.weights)
     if count is not None and round(count.effective) < MINIMUM_CLUSTERS:
-        raise NoInterval(
-            f"{multiplier.groups!r} has {count}, but an interval needs at least {MINIMUM_CLUSTERS}; a test with "
-            f"null={Multiplier(groups=multiplier.groups)!r} needs fewer"
-        )
+        raise NoInterval(f"there are {count}, but an interval needs at least {MINIMUM_CLUSTERS}; a test needs fewer")
 
 
 HIDDEN = (

@@ -17,7 +17,7 @@ from calibstat.data.sample import Sample
 from calibstat.draws.streams import stream_of
 from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
 from calibstat.estimators.panels import Member, chosen_panel, default_panel, family_of
-from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through, with_counts
+from calibstat.inference.arguments import check_lens, check_null, check_sample, for_clusters, look_through, with_counts
 from calibstat.inference.finite import clopper_pearson
 from calibstat.inference.multiplicity import (
     ADJUSTMENTS,
@@ -139,6 +139,7 @@ def multiple_test(
         )
     evaluator = core.prepare(seen.predictions)
     values = evaluator.of(seen)
+    null, replaced = for_clusters(null, seen, asked)
     null, notes = with_enough(null, asked, len(values), adjust, level, len(seen))
     drawn = draw_together(null, core, seen, as_generator(rng), evaluator)
     compared, pooling = _as_drawn(values, drawn)
@@ -155,11 +156,11 @@ def multiple_test(
         tails=adjusted_tails(tails, found.pvalues, found.adjusted, adjust),
         adjust=adjust,
         n_resamples=n_resamples,
-        hypothesis=null.hypothesis(estimator.lens, core.given(seen.predictions)),
+        hypothesis=null.hypothesis(estimator.lens, core.given(seen.predictions), seen.groups),
         null=null,
-        question=with_counts(question, seen, evaluator.capabilities, null.groups),
+        question=with_counts(question, seen, evaluator.capabilities),
         level=level,
-        notes=notes,
+        notes=replaced + notes,
         pooling=pooling,
     )
 
@@ -447,6 +448,7 @@ def omnibus_test(
     if isinstance(panel, (str, Estimator)):
         raise TypeError(f"panel is {panel!r}, but several estimators are expected: for example [ECE(), DebiasedL2()].")
     members = default_panel(seen.known.n_classes, len(seen)) if panel is None else chosen_panel(panel)
+    redraws, replaced = for_clusters(redraws, seen, null)
     redraws, notes = with_enough(redraws, null, 1, "max-t", level, len(members) * len(seen))
     # By ranks the smallest p-value of several members may be that of as many sets.
     _refuse_few(redraws, level, len(members) if (combine, standardize) == ("max-t", "ranks") else 1)
@@ -460,6 +462,7 @@ def omnibus_test(
     compared, pooling = _as_drawn(values, drawn)
     found = joint_test(family.evidences(compared), kinds, adjust, standardize, combine)
     n_resamples = len(drawn[0].samples)
+    assumed = redraws.hypothesis(lens, family.given(seen.predictions), seen.groups)
     tails = _tails(redraws, family.parts(seen.predictions), seen, values, found.pvalues, n_resamples)
     return OmnibusTest(
         statistic=float(found.pvalues.min()),
@@ -476,10 +479,10 @@ def omnibus_test(
         combine=combine,
         adjust=adjust,
         n_resamples=n_resamples,
-        hypothesis=f"{redraws.hypothesis(lens, family.given(seen.predictions))}; the same draws for all statistics",
+        hypothesis=f"{assumed}; the same draws for all statistics",
         question=with_counts(question, seen, evaluator.capabilities),
         level=level,
-        notes=notes,
+        notes=replaced + notes,
         pooling=pooling,
     )
 

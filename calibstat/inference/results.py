@@ -18,10 +18,10 @@ from calibstat._lazy import LazyModule
 from calibstat._screen import Screen, filled
 from calibstat._text import percent, short
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.groups import ClusterCount
 from calibstat.data.parameters import LEVEL
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, TIE_SHARE
 from calibstat.data.sample import Sample
-from calibstat.draws.streams import ClusterCount
 from calibstat.estimators.base import Estimator
 from calibstat.inference import _latex as latex
 from calibstat.inference.direction import NO_DIRECTION, Direction, direction_of

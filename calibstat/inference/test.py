@@ -15,9 +15,9 @@ from calibstat.data.arrays import RNG, Floats, check_rng, effective_number
 from calibstat.data.parameters import LEVEL, check_kind, check_share
 from calibstat.data.rounding import SAME
 from calibstat.data.sample import Sample
-from calibstat.draws.streams import clusters, stream_of
+from calibstat.draws.streams import stream_of
 from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights, why_undefined
-from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through, with_counts
+from calibstat.inference.arguments import check_lens, check_null, check_sample, for_clusters, look_through, with_counts
 from calibstat.inference.multiplicity import cannot_reject, with_enough
 from calibstat.inference.results import CalibrationTest, Estimate, picked
 from calibstat.lenses.base import Lens
@@ -123,8 +123,10 @@ happened (O/E 0.639, slope 1.49). Average calibration error: 0.1777, where noise
     check_share("level", level, LEVEL)
     check_rng(rng)
     notes: tuple[str, ...] = ()
-    if asked is not None:
+    if asked is not None or seen.groups is not None:
+        asked, replaced = for_clusters(asked or Consistency(), seen, asked)
         asked, notes = with_enough(asked, null, 1, "holm", level, question.n)
+        notes = replaced + notes
     inner, note = asked.restate(estimator.core, seen) if isinstance(asked, Restating) else (estimator.core, "")
     core = Headline(inner)
     evaluator = core.prepare(seen.predictions)
@@ -144,7 +146,7 @@ happened (O/E 0.639, slope 1.49). Average calibration error: 0.1777, where noise
         return stream_of(rng, estimator)
 
     null, distribution = _distribution(asked, core, seen, stream, evaluator)
-    assumed = null.hypothesis(estimator.lens, core.given(seen.predictions)) + note
+    assumed = null.hypothesis(estimator.lens, core.given(seen.predictions), seen.groups) + note
     if distribution.whole_cells:
         assumed = assumed.replace("(exact)", "(counts in cells exact, sums of squares by their normal law)")
     offers = evaluator.capabilities
@@ -155,7 +157,7 @@ happened (O/E 0.639, slope 1.49). Average calibration error: 0.1777, where noise
         null_distribution=distribution,
         hypothesis=assumed,
         null=null,
-        question=with_counts(question, seen, offers, null.groups),
+        question=with_counts(question, seen, offers),
         level=level,
         remark="" if remark is None else remark(seen.outcomes),
         standardized=value / scale if scale else None,
@@ -217,8 +219,9 @@ def recommended_test(
     drawn: dict[str, Any] = {"null": null, "n_resamples": n_resamples}
     if null is None and n_resamples is None and one_count(seen):
         return calibration_test(sample, size, **sized)
-    redraws = check_null(**drawn)
+    redraws, _ = for_clusters(check_null(**drawn), seen)
     redrawn = isinstance(redraws, Consistency) and not redraws.resample_predictions
+    redrawn |= seen.groups is not None and redraws.takes_clusters and redraws.joint
     if len(seen) > ROWS_FOR_PANEL or not redrawn or (n_resamples is None and _in_vain(redraws, null, level, seen)):
         return calibration_test(sample, size, **sized, **drawn)
     panel = omnibus_test(sample, **asked, **drawn)
@@ -228,7 +231,8 @@ def recommended_test(
 def one_count(seen: Sample) -> bool:
     """Whether the number of events, with its binomial law, is all that rows show: equal predictions of two outcomes."""
     predictions = seen.known
-    if predictions.n_classes != 2 or predictions.weights is not None or predictions.given != (...,):
+    alike = predictions.weights is None and predictions.groups is None
+    if predictions.n_classes != 2 or not alike or predictions.given != (...,):
         return False
     return len(seen) > 0 and bool(np.ptp(predictions.event) <= SAME)
 
@@ -319,15 +323,15 @@ ENOUGH_FOR_INFLUENCE = 20
 MINIMUM_CLUSTERS = 12
 
 
-def fewest_rows(seen: Sample, groups: str | None = None) -> float:
+def fewest_rows(seen: Sample) -> float:
     """Return the number of rows of the rarest outcome; with weights, of equally weighted ones that are as good.
 
     With clusters, the number of those in which it was seen, as good as if they had equal weights of it.
     """
-    n_classes, weights = seen.predictions.n_classes, seen.predictions.weights
+    n_classes, weights, groups = seen.predictions.n_classes, seen.predictions.weights, seen.groups
     if groups is not None:
-        codes, own = clusters(seen.predictions, groups), all_weights(seen.predictions, None)
-        in_clusters = (np.bincount(codes, own * (seen.outcomes == code)) for code in range(n_classes))
+        own = all_weights(seen.predictions, None)
+        in_clusters = (groups.sums(own * (seen.outcomes == code)) for code in range(n_classes))
         return min(float(effective_number(each.sum(), (each**2).sum())) for each in in_clusters)
     if weights is None or seen.predictions.unweighted:
         return float(np.bincount(seen.outcomes, seen.predictions.counts, n_classes).min())

@@ -9,6 +9,7 @@ import numpy as np
 from calibstat._dataclass import dataclass
 from calibstat._lazy import special
 from calibstat.data.arrays import Floats
+from calibstat.data.groups import Groups
 from calibstat.data.sample import GivenNames, Sample
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.large_sample import LargeSampleLaw
@@ -139,7 +140,7 @@ class Asymptotic(Null):
             )
         return LargeSampleNull(law(rng))
 
-    def hypothesis(self, lens: Lens, given: GivenNames) -> str:
+    def hypothesis(self, lens: Lens, given: GivenNames, groups: Groups | None = None) -> str:  # noqa: ARG002
         """Say that the law is a large-sample approximation."""
         how = "the law of the statistic is that of many rows (large-sample approximation)"
         return strong_hypothesis(lens, given, how)

@@ -13,6 +13,7 @@ from calibstat._dataclass import dataclass
 from calibstat._lazy import special
 from calibstat._text import counted
 from calibstat.data.arrays import Array, Bools, Floats
+from calibstat.data.groups import Groups
 from calibstat.data.parameters import HasParameters
 from calibstat.data.rounding import TIE_SHARE
 from calibstat.data.sample import GivenNames, Sample
@@ -33,8 +34,8 @@ class Null(HasParameters, ABC):
     """How many replicates are drawn; None where nothing is drawn, or the number is not known before."""
     takes_counts: ClassVar[bool] = False
     """Whether rows may each stand for several, of equal predictions (`Predictions.counts`)."""
-    groups: str | None = None
-    """The variable that names the cluster of each row, for a null that allows rows to depend on each other there."""
+    takes_clusters: ClassVar[bool] = False
+    """Whether rows of a cluster (`Sample.groups`) may depend on each other."""
 
     @abstractmethod
     def draw(
@@ -55,8 +56,8 @@ class Null(HasParameters, ABC):
         """
 
     @abstractmethod
-    def hypothesis(self, lens: Lens, given: GivenNames) -> str:
-        """Return the sentence that says what was tested; it is printed with every p-value."""
+    def hypothesis(self, lens: Lens, given: GivenNames, groups: Groups | None = None) -> str:
+        """Return the sentence that says what was tested, of rows in such clusters; it is printed with every p-value."""
 
 
 class Restating(Null):

@@ -10,6 +10,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat.data.arrays import Floats
+from calibstat.data.groups import Groups
 from calibstat.data.parameters import Count, Draws
 from calibstat.data.sample import GivenNames, Sample
 from calibstat.draws.labels import redraw_labels
@@ -90,7 +91,7 @@ class Consistency(Null):
         data = PooledData(cells.n_cells, cells(sample.outcomes), evaluator.of(sample), cells.exact)
         return EmpiricalNull(values, estimator.evidence, pooled=data)
 
-    def hypothesis(self, lens: Lens, given: GivenNames) -> str:
+    def hypothesis(self, lens: Lens, given: GivenNames, groups: Groups | None = None) -> str:  # noqa: ARG002
         """Say what was assumed: labels drawn from the predictions."""
         how = "labels drawn from the predictions, which are kept (exact)"
         if self.resample_predictions:
@@ -226,6 +227,6 @@ class Sequential(Null):
                 return StoppedNull(replace(drawn, samples=kept, typical=typical), self.exceedances)
             size = min(_FACTOR * (size + 1) - 1, most)
 
-    def hypothesis(self, lens: Lens, given: GivenNames) -> str:
+    def hypothesis(self, lens: Lens, given: GivenNames, groups: Groups | None = None) -> str:  # noqa: ARG002
         """Say what was assumed, and that drawing stops."""
         return f"{Consistency(self.n_resamples).hypothesis(lens, given)}; stopped at {self.exceedances} exceedances"

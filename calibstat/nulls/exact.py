@@ -10,6 +10,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat.data.arrays import Floats
+from calibstat.data.groups import Groups
 from calibstat.data.parameters import Share
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, TIE_SHARE
 from calibstat.data.sample import GivenNames, Sample
@@ -116,7 +117,7 @@ class Exact(Null):
             raise _not_exact("its counts of events have too many combinations")
         return found
 
-    def hypothesis(self, lens: Lens, given: GivenNames) -> str:
+    def hypothesis(self, lens: Lens, given: GivenNames, groups: Groups | None = None) -> str:  # noqa: ARG002
         """Return the hypothesis: labels are drawn from the predictions."""
         how = "labels drawn from the predictions, which are kept (exact, no Monte Carlo error)"
         return strong_hypothesis(lens, given, how)

@@ -14,6 +14,7 @@ import numpy as np
 from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints
+from calibstat.data.groups import Groups
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE
 from calibstat.data.sample import GivenNames, Sample
 from calibstat.draws.poisson_binomial import CellCounts, fast_length, reach_of_sum, three_chances
@@ -548,7 +549,7 @@ class Saddlepoint(Null):
             )
         return LinearNull(law, extreme_of(estimator, found.mean) or "large")
 
-    def hypothesis(self, lens: Lens, given: GivenNames) -> str:
+    def hypothesis(self, lens: Lens, given: GivenNames, groups: Groups | None = None) -> str:  # noqa: ARG002
         """Return the hypothesis: labels are drawn from the predictions."""
         how = "labels drawn from the predictions, which are kept (by a saddlepoint, no Monte Carlo error)"
         return strong_hypothesis(lens, given, how)

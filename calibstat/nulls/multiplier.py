@@ -11,10 +11,11 @@ import numpy as np
 from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Binning, Cells
 from calibstat.data.arrays import NUMBERS_IN_MEMORY, Array, Floats, Ints, effective_number
+from calibstat.data.groups import Groups
 from calibstat.data.parameters import Draws, NotNegative
 from calibstat.data.sample import GivenNames, Predictions, Sample
 from calibstat.draws.labels import redraw_in_clusters
-from calibstat.draws.streams import clusters, how_many, random_signs, replicate
+from calibstat.draws.streams import random_signs, replicate
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution, Restating
@@ -35,11 +36,12 @@ class Multiplier(Null):
     level 5 % for events of 5 % and n = 100; 8 % at n = 500). Where labels can be redrawn, `Consistency` is exact. Only
     for estimators that depend on the data through residuals.
 
-    Rows of a cluster share one sign (Cameron, Gelbach & Miller 2008). That keeps the variance, not the skewness, of few
-    clusters or few with an event, which studentised signs have no more: 20 clusters of Pareto's sizes with events of 10
-    % reject up to 15 %. So labels are redrawn too, with their chances and with as much dependence within clusters as
-    the sample leaves possible, and the p-value is the larger one. Its size was at most 5.5 % from 4 clusters on, equal
-    or of Pareto's sizes.
+    Rows of a cluster (`Sample.groups`) share one sign (Cameron, Gelbach & Miller 2008). That keeps the variance, not
+    the skewness, of few clusters or few with an event, which studentised signs have no more: 20 clusters of Pareto's
+    sizes with events of 10 % reject up to 15 %. So labels are redrawn too, with their chances and with as much
+    dependence within clusters as the sample leaves possible, and the p-value is the larger one. Its size was at most
+    5.5 % from 4 clusters on, equal or of Pareto's sizes. A statistic that signs cannot be multiplied into is tested by
+    these labels alone.
 
     Of more than 3000 rows without clusters, sums over cells are drawn where they suffice: normal ones, with the
     covariance of residuals times signs; rows that stand out in their cell keep signs of their own (docs/engine.md).
@@ -48,8 +50,6 @@ class Multiplier(Null):
     ----------
     n_resamples : int
         Number of draws, at least 1; of each kind.
-    groups : str, optional
-        The name of a variable of the sample, whose values are clusters, for example patients.
     centred : bool
         Subtract from the signs their (weighted) mean over all rows, never cell by cell, so that the draws show the
         noise about the observed value even if the mean residual is not zero.
@@ -72,20 +72,22 @@ class Multiplier(Null):
     """
 
     n_resamples: Draws = 999
-    groups: str | None = None
     centred: bool = False
     by_signs: ClassVar[bool] = True
+    takes_clusters: ClassVar[bool] = True
 
     def draw(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
     ) -> NullDistribution:
         """Evaluate the estimator on residuals with each set of signs and, of rows in clusters, on redrawn labels."""
         prepared = evaluator or estimator.prepare(sample.predictions)
-        signs = self.signs(estimator, sample, rng, prepared)
-        if self.groups is None:
-            return signs
-        redraws = redraw_in_clusters(prepared, sample, self.groups, self.n_resamples, rng)
-        return LargerPValue(EmpiricalNull(redraws, estimator.evidence), signs)
+        groups = sample.predictions.groups
+        if groups is None:
+            return self.signs(estimator, sample, rng, prepared)
+        redraws = EmpiricalNull(redraw_in_clusters(prepared, sample, self.n_resamples, rng), estimator.evidence)
+        if estimator.residual_form == "none":
+            return redraws
+        return LargerPValue(redraws, self.signs(estimator, sample, rng, prepared))
 
     def signs(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
@@ -95,20 +97,21 @@ class Multiplier(Null):
 
         check_residuals(estimator)
         prepared = evaluator or estimator.prepare(sample.predictions)
-        cells = SignedCells.of(prepared, sample, self.centred) if self.groups is None else None
+        groups, weights = sample.predictions.groups, sample.predictions.weights
+        cells = SignedCells.of(prepared, sample, self.centred) if groups is None else None
         if cells is not None and prepared.capabilities.from_tally:
             evaluate = prepared.capabilities.from_tally
             values = replicate(evaluate, cells.draw, self.n_resamples, cells.numbers, rng)
             return EmpiricalNull(self._finite(values, estimator), estimator.evidence, whole_cells=True)
         if sample.predictions.counts is not None:
             return self._counted_signs(estimator, sample, rng, prepared)
-        codes, weights = clusters(sample.predictions, self.groups), sample.predictions.weights
-        masses = weights if self.groups is None else np.bincount(codes, weights).astype(float)
+        masses = weights if groups is None else groups.sums(weights)
+        number = len(sample) if groups is None else groups.number
 
         def signs(stream: np.random.Generator, size: int, kept: int) -> Floats:
-            each = random_signs(how_many(codes))(stream, size, kept)
+            each = random_signs(number)(stream, size, kept)
             each = centred_signs(each, masses) if self.centred else each
-            return each if self.groups is None else np.take(each, codes, axis=-1)
+            return each if groups is None else groups.spread(each)
 
         values = replicate(
             lambda each: signed_values(prepared, sample, each),
@@ -143,21 +146,20 @@ class Multiplier(Null):
             )
         return values
 
-    def hypothesis(self, lens: Lens, given: GivenNames) -> str:
+    def hypothesis(self, lens: Lens, given: GivenNames, groups: Groups | None = None) -> str:
         """Say what was assumed: the mean residual is zero."""
         names = " and ".join("the prediction" if name is ... else repr(name) for name in given)
         weak = "" if ... in given else " (the weak null)"
         how = "asymptotic: at least 500 rows, 10 events and 10 non-events expected in each cell"
-        how = f"one random sign for each row ({how})" if self.groups is None else in_clusters(self.groups)
+        how = f"one random sign for each row ({how})" if groups is None else in_clusters(groups)
         return f"given {names}, the mean of outcome - prediction seen through {lens!r} is zero{weak}; {how}"
 
 
-def in_clusters(groups: str) -> str:
+def in_clusters(groups: Groups) -> str:
     """Say how noise is drawn where rows come in clusters."""
     return (
-        f"p is the larger of that of one random sign for each value of {groups!r} and that of labels redrawn as "
-        "dependent within these as they may be (asymptotic; the exact null draws rows independently: not available for "
-        "clusters)"
+        f"p is the larger of that of one random sign for each value of {groups.name!r} and that of labels redrawn as "
+        "dependent within these as they may be (asymptotic: no exact null is known for rows that depend on each other)"
     )
 
 
@@ -329,8 +331,6 @@ class Weak(Restating):
     ----------
     n_resamples : int
         Of each kind.
-    groups : str, optional
-        The name of the variable of clusters, as for `Multiplier`.
     min_expected : float
 
     Raises
@@ -352,8 +352,8 @@ class Weak(Restating):
     """
 
     n_resamples: Draws = 999
-    groups: str | None = None
     min_expected: NotNegative = 10
+    takes_clusters: ClassVar[bool] = True
 
     def restate(self, estimator: Estimator, sample: Sample) -> tuple[Estimator, str]:
         """Merge cells that expect too few events or non-events."""
@@ -368,19 +368,19 @@ class Weak(Restating):
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
     ) -> NullDistribution:
         """Redraw labels, and multiply centred signs into residuals."""
-        multiplier = Multiplier(self.n_resamples, self.groups, centred=True)
-        if self.groups is not None:
+        multiplier = Multiplier(self.n_resamples, centred=True)
+        if sample.predictions.groups is not None:
             return multiplier.draw(estimator, sample, rng, evaluator)  # it redraws labels too
         evaluator = evaluator or estimator.prepare(sample.predictions)
         redraw = Consistency(self.n_resamples).draw(estimator, sample, rng, evaluator)
         return LargerPValue(redraw, multiplier.signs(estimator, sample, rng, evaluator))
 
-    def hypothesis(self, lens: Lens, given: GivenNames) -> str:
+    def hypothesis(self, lens: Lens, given: GivenNames, groups: Groups | None = None) -> str:
         """Say what was assumed: no error on average at any value."""
         names = " and ".join(map(repr, given))
         how = (
             "p is the larger of that of redrawn labels and that of centred random signs (asymptotic)"
-            if self.groups is None
-            else in_clusters(self.groups)
+            if groups is None
+            else in_clusters(groups)
         )
         return f"given {names} alone, the mean of outcome - prediction seen through {lens!r} is zero (weak null); {how}"
