@@ -149,7 +149,7 @@ def scan_variables(
     check_sample(sample)
     check_options(adjust, standardize, level, confidence_level)
     check_kind("rank_by", rank_by, Literal["varying", "excess", "vece"])
-    chosen, weak = _null(null, n_resamples, min_expected)
+    chosen, weak = _null(null, n_resamples, min_expected, sample)
     lens = check_lens(lens)
     asked = tuple(sample.predictions.variables) if variables is None else variables
     if variables is None and not asked:
@@ -197,13 +197,17 @@ def _pvalue_overall(means: Means, seen: Sample) -> float:
     return normal_pvalue(means.residual, max(means.standard_error, float(np.sqrt(spread @ spread))), means.predicted)
 
 
-def _null(null: Null | str | None, n_resamples: int | None, min_expected: float) -> tuple[Null, Weak]:
-    """Return the null of the adjusted p-values, and the weak null by which both kinds of noise are drawn."""
+def _null(null: Null | str | None, n_resamples: int | None, min_expected: float, sample: Sample) -> tuple[Null, Weak]:
+    """Return the null of the adjusted p-values, and the weak null by which both kinds of noise are drawn.
+
+    Of rows in clusters it is the same: no null takes these as independent.
+    """
     chosen = check_null(null, n_resamples, "weak", min_expected=min_expected)
     if isinstance(chosen, Weak):
         return chosen, chosen
     if isinstance(chosen, Consistency) and not chosen.resample_predictions:
-        return chosen, Weak(chosen.n_resamples, min_expected=min_expected)
+        weak = Weak(chosen.n_resamples, min_expected=min_expected)
+        return (chosen if sample.groups is None else weak), weak
     raise ValueError(
         f"null is {null!r}, but a scan looks at labels drawn anew and signs of rows together: it must be 'weak' or "
         "'strong', or a null of these: Weak(), or Consistency() with the predictions kept."
@@ -264,6 +268,8 @@ def _measured(
 
     def tails_of(test: JointTest, found: Floats, without_bias: bool) -> Sequence[float | None]:
         def tail(j: int) -> float | None:
+            if seen.groups is not None:
+                return None
             return cells_tail(seen, kept[j][0].index, float(found[j]), without_bias=without_bias)
 
         return adjusted_tails(beyond(test.pvalues, n_resamples, tail), test.pvalues, test.adjusted, adjust)

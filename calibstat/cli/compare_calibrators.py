@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A,B,C",
         help=f"the calibrators to compare, from {', '.join(NAMES)} (default: usual ones, by classes and rows)",
     )
-    options.add(parser, "--weights", "--nan-policy")
+    options.add(parser, "--weights", "--groups", "--nan-policy")
     options.add_one(parser, "--variables", "--variable")
     options.add_lens(parser)
     options.add(parser, "--estimator", "--binning", estimator="DebiasedL2")

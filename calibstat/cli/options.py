@@ -191,6 +191,12 @@ SHARED: dict[str, dict[str, Any]] = {
         "false, 1 or 0)",
     },
     "--weights": {"type": column_name, "metavar": "COL", "help": "a column of importance weights"},
+    "--groups": {
+        "type": column_name,
+        "metavar": "COL",
+        "help": "a column that says which rows belong together (several of one patient, answers to one question), and so "
+        "may depend on each other",
+    },
     "--prevalence": _single_option(
         "A",
         "where rows were sampled by their labels (case-control, balanced classes): the share of the last of two "
@@ -296,7 +302,7 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     """Add the options of the sample of one model."""
     add_file(parser)
     add(parser.add_mutually_exclusive_group(required=True), "--probs", "--confidence")
-    add(parser, "--weights", "--prevalence", "--nan-policy")
+    add(parser, "--weights", "--groups", "--prevalence", "--nan-policy")
 
 
 def add_table_format(parser: argparse.ArgumentParser) -> None:

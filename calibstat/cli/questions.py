@@ -23,6 +23,7 @@ from calibstat.cli.text import ProgressBar, notice
 from calibstat.data.arrays import Ints
 from calibstat.data.checks import all_of
 from calibstat.data.files import file_arguments
+from calibstat.data.frames import confidence_arguments
 from calibstat.draws.streams import stream_of
 from calibstat.inference.arguments import NULLS
 from calibstat.inference.by_lens import recommended_lenses
@@ -463,6 +464,7 @@ def sample_columns(arguments: argparse.Namespace, variables: Sequence[str] | Non
         "y_prob": probs if len(probs) > 1 else probs[0],
         "variables": variables or None,
         "sample_weight": arguments.weights,
+        "groups": getattr(arguments, "groups", None),
     }
 
 
@@ -489,8 +491,8 @@ def read_sample(
 
 def counted_in_parts(arguments: argparse.Namespace, columns: Mapping[str, Any]) -> cs.Sample:
     """Count the rows of many or large files a batch at a time; return the sample of what was counted."""
-    needing = {"--weights": "weights", "--prevalence": "prevalence", "--confidence": "confidence", "--events": "events"}
-    single = [option for option, name in needing.items() if getattr(arguments, name, None)]
+    needing = ("weights", "groups", "prevalence", "confidence", "events")
+    single = [f"--{name}" for name in needing if getattr(arguments, name, None)]
     if single:
         raise ValueError(f"{single[0]}: {arguments.file} is counted in parts, which takes --label and --probs alone")
     asked = getattr(arguments, "lens", None)
@@ -536,9 +538,9 @@ def examined(arguments: argparse.Namespace, found: dict[str, Any]) -> cs.Sample:
     lens = [arguments.lens] if isinstance(arguments.lens, str) else arguments.lens or []
     if {each.lower() for each in lens} - {"canonical"}:
         raise ValueError("--confidence is the top label already: leave --lens out")
-    names = {"correct": found["y_true"], "confidence": found["y_prob"]}
-    others = {key: found[key] for key in ("variables", "sample_weight")}
-    return cs.Sample.from_confidence(**names, **others, nan_policy=arguments.nan_policy)
+    asked = confidence_arguments(found["y_true"], found["y_prob"])
+    others = {key: found[key] for key in ("variables", "sample_weight", "groups", "groups_name")}
+    return cs.Sample._examined("the top label", **asked, **others, nan_policy=arguments.nan_policy)
 
 
 _EXCHANGED = (
@@ -556,6 +558,7 @@ def names_of_columns(arguments: argparse.Namespace, found: Mapping[str, Any]) ->
     exchanged = f"--label and --probs look exchanged: {label} holds probabilities and {probs} labels"
     named = {_EXCHANGED: exchanged, "; the order of arguments is (y_true, y_prob)": ""}
     named |= {f"{each} is ": f"column {vars(arguments).get(each)!r} is " for each in ("events", "trials")}
+    named |= {"of groups (": f"of column {getattr(arguments, 'groups', None)!r} ("}
     named |= {"y_true": label, "sample_weight": f"column {weights!r}", "prevalence is ": "--prevalence is "}
     # Advice such as y_prob / 100 is put into words in the end.
     phrases = {f"y_prob{each}": f"{probs}{each}" for each in (" has", " holds", " is", ": ", " (rows", " and so")}

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_outcome(parser, required=False)
     options.add(parser, "--labels")
     options.add(parser.add_mutually_exclusive_group(), "--probs", "--confidence")
-    options.add(parser, "--weights", "--prevalence", "--nan-policy", "--by")
+    options.add(parser, "--weights", "--groups", "--prevalence", "--nan-policy", "--by")
     options.add_one(parser, "--variables", help="columns along which the error may vary (default: those of --by)")
     options.add(parser, "--lens", lens="for more than two classes top-label, class-wise and canonical")
     parser.epilog = options.lens_help()
