@@ -194,7 +194,7 @@ SHARED: dict[str, dict[str, Any]] = {
     "--groups": {
         "type": column_name,
         "metavar": "COL",
-        "help": "a column that says which rows belong together (several of one patient, answers to one question), and so "
+        "help": "a column that says which rows belong together (of one patient, of one question to one question), "
         "may depend on each other",
     },
     "--prevalence": _single_option(
