@@ -155,6 +155,7 @@ INSIDE = {
     ("displays/trajectory.py", "xarray"),
     ("estimators/histogram.py", "xarray"),
     ("inference/results.py", "pandas"),
+    ("inference/arguments.py", "calibstat.nulls.multiplier"),
     ("inference/results.py", "calibstat.inference.forest"),
     ("nulls/consistency.py", "calibstat.draws.whole_cells"),
     ("nulls/multiplier.py", "calibstat.draws.whole_cells"),

@@ -194,8 +194,8 @@ SHARED: dict[str, dict[str, Any]] = {
     "--groups": {
         "type": column_name,
         "metavar": "COL",
-        "help": "a column that says which rows belong together (of one patient, of one question to one question), "
-        "may depend on each other",
+        "help": "a column that says which rows belong together (of one patient, of one question), and so may depend on "
+        "each other",
     },
     "--prevalence": _single_option(
         "A",

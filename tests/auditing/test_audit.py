@@ -385,12 +385,11 @@ def test_many_groups_of_few_events_hide_nothing_in_others():
     rng = np.random.default_rng(1)
     p, group = rng.random(3000), rng.choice(["b", "c"], 3000).astype("<U3")
     p[:2400], group[:2400] = 0.0001, np.repeat([f"r{k}" for k in range(40)], 60)
-    variables = {"g": group, "patient": np.arange(3000) // 4}
-    sample = cs.Sample(rng.random(3000) < p, p, variables=variables, labels=[False, True])
+    patient = np.arange(3000) // 4
+    sample = cs.Sample(rng.random(3000) < p, p, variables={"g": group}, groups=patient, labels=[False, True])
     reach = []
     for least in (5, 0):
-        null = cs.Multiplier(99, groups="patient")
-        whole = subgroup_audit(sample, "g", min_expected=least, null=null, rng=0)["all rows"]
+        whole = subgroup_audit(sample, "g", min_expected=least, null=cs.Multiplier(99), rng=0)["all rows"]
         reach.append(whole.confidence_interval[1] - whole.statistic)
     assert reach[0] < 0.02
     assert max(reach) < 1.5 * reach[0]

@@ -156,12 +156,9 @@ def test_equal_curves_of_a_bad_model_and_unequal_ones():
 
 def test_clusters_have_signs():
     sample, patient = world(600), np.repeat(np.arange(60), 10)
-    both = cs.Sample(
-        sample.outcomes,
-        sample.predictions.event,
-        variables={"g": sample.predictions.variables["g"].values, "patient": patient},
-    )
-    found = equal_curves_test(both, "g", clusters="patient", n_resamples=99, rng=0)
+    variables = {"g": sample.predictions.variables["g"].values}
+    both = cs.Sample(sample.outcomes, sample.predictions.event, variables=variables, groups=patient)
+    found = equal_curves_test(both, "g", n_resamples=99, rng=0)
     assert found.n_resamples == 99
     assert "one random sign for each cluster" in found.hypothesis
     assert found.to_dict()["n_clusters"] == 60
@@ -223,10 +220,11 @@ def test_few_clusters_are_refused():
     few = cs.Sample(
         world().outcomes,
         world().predictions.event,
-        variables={"g": np.arange(1000) % 2, "patient": np.arange(1000) % 5},
+        variables={"g": np.arange(1000) % 2},
+        groups=np.arange(1000) % 5,
     )
-    with pytest.raises(ValueError, match="'patient' has 5 clusters in these groups, but a test by signs"):
-        equal_curves_test(few, "g", clusters="patient", n_resamples=99, rng=0)
+    with pytest.raises(ValueError, match=r"there are 5 clusters \(groups\), but a test by signs needs at least 12"):
+        equal_curves_test(few, "g", n_resamples=99, rng=0)
 
 
 def groups_of(sample):
@@ -296,11 +294,15 @@ def test_clusters_have_standard_errors_of_their_own():
     """Rows ten times over say no more than rows: only clusters know it."""
     sample, copies = world(400, shift=0.8), np.repeat(np.arange(400), 10)
     once, many = equal_curves_test(sample, "g", n_resamples=19, rng=0), sample.take(copies)
-    patient = cs.Sample(
-        many.outcomes, many.predictions.event, variables={"g": groups_of(many), "patient": copies.astype(str)}
+    alone, found = (
+        equal_curves_test(
+            cs.Sample(many.outcomes, many.predictions.event, variables={"g": groups_of(many)}, groups=patient),
+            "g",
+            n_resamples=19,
+            rng=0,
+        )
+        for patient in (None, copies.astype(str))
     )
-    alone = equal_curves_test(patient, "g", n_resamples=19, rng=0)
-    found = equal_curves_test(patient, "g", clusters="patient", n_resamples=19, rng=0)
     assert found.standard_errors == pytest.approx(once.standard_errors, rel=0.1)
     assert alone.standard_errors[0] < 0.4 * found.standard_errors[0]
     assert "sandwich covariance of clusters" in " ".join(found.to_text(verbose=True).split())
@@ -328,11 +330,11 @@ def test_events_of_few_clusters_are_few():
     rng = np.random.default_rng(0)
     patient, p = np.arange(1200) // 10, rng.uniform(0.05, 0.3, 1200)
     happened = np.where(patient < 30, patient % 10 == 0, rng.random(1200) < p)
-    variables = {"g": np.where(patient < 30, "few", "many"), "patient": patient}
-    sample = cs.Sample(happened, p, variables=variables)
-    found = equal_curves_test(sample, "g", clusters="patient", n_resamples=19, rng=0)
+    variables = {"g": np.where(patient < 30, "few", "many")}
+    alone, sample = (cs.Sample(happened, p, variables=variables, groups=groups) for groups in (None, patient))
+    found = equal_curves_test(sample, "g", n_resamples=19, rng=0)
     assert found.without_odds[0].reason == "has events in as good as 3 clusters of equal size, fewer than 10"
-    assert np.isfinite(equal_curves_test(sample, "g", n_resamples=19, rng=0).odds_ratios).all()
+    assert np.isfinite(equal_curves_test(alone, "g", n_resamples=19, rng=0).odds_ratios).all()
 
 
 def test_odds_that_the_prediction_hides_are_not_given():

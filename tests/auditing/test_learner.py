@@ -62,7 +62,7 @@ def spied(monkeypatch):
 def test_each_pvalue_is_that_of_all_labels_of_its_block_in_plain_loops(weighted):
     sample, n_blocks, n_resamples = world(24, weighted=weighted, seed=5), 2, 4999
     found = learner_audit(sample, "age", learner=LINE, n_blocks=n_blocks, min_size=8, n_resamples=n_resamples, rng=3)
-    home = _blocks(sample.predictions, None, n_blocks, 8, np.random.default_rng(3))
+    home = _blocks(sample.predictions, n_blocks, 8, np.random.default_rng(3))
     p, y, age = sample.predictions.event, sample.outcomes, sample.predictions.variables["age"].values
     w = sample.predictions.weights if weighted else np.ones(24)
     for block in (1, 2):
@@ -119,20 +119,20 @@ def test_clusters_stay_in_one_block_and_have_no_intervals():
     rng = np.random.default_rng(0)
     patient = np.arange(600) // 4
     p = rng.uniform(0.2, 0.8, 600)
-    sample = cs.Sample(rng.random(150)[patient] < p, p, variables={"age": rng.random(600), "patient": patient})
-    home = _blocks(sample.predictions, "patient", 5, 50, rng)
+    sample = cs.Sample(rng.random(150)[patient] < p, p, variables={"age": rng.random(600)}, groups=patient)
+    home = _blocks(sample.predictions, 5, 50, rng)
     assert all(len(set(home[patient == each])) == 1 for each in range(150))
     assert list(np.bincount(home)) == [80] * 5 + [200]
-    found = learner_audit(sample, **FAST | {"null": Multiplier(99, "patient"), "n_resamples": None})
+    found = learner_audit(sample, **FAST | {"null": Multiplier(99), "n_resamples": None})
     assert found.variables == ("age",)
     assert all(leaf.confidence_interval is None for leaf in found.leaves)
     assert "150 clusters" in str(found)
-    lax = learner_audit(sample, learner=LINE, null=Multiplier(99, "patient"), level=0.999, rng=0)
+    lax = learner_audit(sample, learner=LINE, null=Multiplier(99), level=0.999, rng=0)
     assert f"where {lax.leaves[0].name}: {lax.leaves[0].mean_prediction:.3f} predicted" in lax.verdict
     assert lax.verdict.endswith("happened, without an interval.")
-    assert "for each value of 'patient'" in found.hypothesis
+    assert "for each value of 'groups'" in found.hypothesis
     with pytest.raises(ValueError, match=r"100 clusters are too few for 6 blocks .n_blocks. of at least 12 clusters"):
-        learner_audit(sample.take(patient < 100), learner=LINE, n_blocks=6, null=Multiplier(99, "patient"))
+        learner_audit(sample.take(patient < 100), learner=LINE, n_blocks=6, null=Multiplier(99))
 
 
 # Where
@@ -213,7 +213,7 @@ def test_thresholds_are_written_with_few_digits_and_hardly_move_a_row():
 def test_the_words_of_a_leaf_say_which_rows_it_holds():
     sample = world(1200, shift=0.4, seed=2)
     found = learner_audit(sample, ["age", "sex"], **FAST | {"learner": DecisionTreeRegressor(max_depth=3)})
-    home = _blocks(sample.predictions, None, 4, 50, np.random.default_rng(0))
+    home = _blocks(sample.predictions, 4, 50, np.random.default_rng(0))
     known = {name: each.values for name, each in sample.predictions.variables.items()}
     known |= {"prediction": sample.predictions.event}
     assert len(found.leaves) > 1

@@ -103,20 +103,19 @@ def test_fewer_rows_are_not_pooled():
 
 
 @pytest.mark.parametrize(
-    ("estimator", "null"),
+    ("estimator", "null", "patient"),
     [
-        (cs.ECE(), cs.Consistency(39)),
-        (cs.Kuiper(), cs.Multiplier(39, centred=True)),
-        (cs.Kuiper(), cs.Multiplier(39, groups="patient")),
+        (cs.ECE(), cs.Consistency(39), None),
+        (cs.Kuiper(), cs.Multiplier(39, centred=True), None),
+        (cs.Kuiper(), cs.Multiplier(39), np.arange(600) % 100),
     ],
     ids=["cells", "centred signs", "clusters"],
 )
-def test_what_is_not_known_of_sums_is_drawn_by_rows(estimator, null, monkeypatch):
+def test_what_is_not_known_of_sums_is_drawn_by_rows(estimator, null, patient, monkeypatch):
     monkeypatch.setattr(pooled_groups, "ROWS", 100)
     sample = world(600)
-    patient = np.arange(600) % 100
-    variables = {name: each.values for name, each in sample.predictions.variables.items()} | {"patient": patient}
-    sample = cs.Sample(sample.outcomes, sample.predictions.event, variables=variables, labels=[False, True])
+    known = {"variables": {name: each.values for name, each in sample.predictions.variables.items()}, "groups": patient}
+    sample = cs.Sample(sample.outcomes, sample.predictions.event, labels=[False, True], **known)
     assert not any(
         "pooled" in each for each in subgroup_audit(sample, BY, estimator=estimator, null=null, min_size=20, rng=0).how
     )

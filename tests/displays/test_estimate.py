@@ -66,10 +66,9 @@ def test_an_equivalence_test_has_its_margin_and_its_bound():
 def test_noise_is_wider_where_rows_of_a_cluster_are_alike():
     p = np.repeat(np.random.default_rng(0).random(30), 10)
     happened = np.repeat(np.random.default_rng(1).random(30) < p[::10], 10)  # a calibrated world of 30 patients
-    visits = cs.Sample(happened, p, variables={"patient": np.arange(300) // 10})
     alone, grouped = (
-        cs.equivalence_test(visits, ECE, 0.3, interval=cs.Multiplier(199, groups=name), rng=0).noise
-        for name in (None, "patient")
+        cs.equivalence_test(cs.Sample(happened, p, groups=patient), ECE, 0.3, n_resamples=199, rng=0).noise
+        for patient in (None, np.arange(300) // 10)
     )
     assert grouped.high > 1.5 * alone.high
     assert alone.beyond

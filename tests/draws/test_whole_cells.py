@@ -124,7 +124,7 @@ class TestPolicy:
         [
             (ESTIMATOR, {"n": 3000}),
             (ESTIMATOR, {"weighted": True}),
-            (ESTIMATOR, {"groups": "ward"}),
+            (ESTIMATOR, {"clustered": True}),
             (cs.Region.between("ward", 0, 30) | ESTIMATOR, {}),
             (cs.DebiasedL2(cs.EqualMass(5)), {}),
             (cs.PDE(cs.EqualMass(5)), {}),
@@ -136,13 +136,16 @@ class TestPolicy:
         n = change.get("n", 3100)
         sample = models(n)[0]
         weights = 1 + np.arange(n) % 2 if "weighted" in change else None
-        sample = cs.Sample(sample.outcomes, sample.y_prob, variables={"ward": np.arange(n) % 40}, sample_weight=weights)
-        bootstrap = cs.Bootstrap(4, groups=change.get("groups"))
+        ward = np.arange(n) % 40
+        groups = ward if "clustered" in change else None
+        known = {"variables": {"ward": ward}, "sample_weight": weights, "groups": groups}
+        sample = cs.Sample(sample.outcomes, sample.y_prob, **known)
+        bootstrap = cs.Bootstrap(4)
         rows = replace(bootstrap, shortcuts=False)
         np.testing.assert_array_equal(
             bootstrap.replicates(estimator, sample, rng=0), rows.replicates(estimator, sample, rng=0)
         )
-        if "groups" not in change:
+        if "clustered" not in change:
             np.testing.assert_array_equal(
                 bootstrap.paired_replicates(estimator, sample, sample, rng=0),
                 rows.paired_replicates(estimator, sample, sample, rng=0),

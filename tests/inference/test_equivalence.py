@@ -12,15 +12,14 @@ import calibstat as cs
 from calibstat.estimators.walks import Kuiper
 from calibstat.inference.band import calibration_band
 from calibstat.inference.equivalence import equivalence_test
-from calibstat.nulls.multiplier import Multiplier
 
 ECE = cs.ECE(cs.EqualMass(10))
 
 
-def world(n=4000, power=1.0, seed=0):
+def world(n=4000, power=1.0, seed=0, groups=None):
     rng = np.random.default_rng(seed)
     p = rng.random(n)
-    return cs.Sample(rng.random(n) < p**power, p, variables={"g": np.arange(n) // 4.0}, labels=[False, True])
+    return cs.Sample(rng.random(n) < p**power, p, groups=groups, labels=[False, True])
 
 
 @pytest.mark.parametrize("estimator", [ECE, Kuiper(), cs.DebiasedL2(), cs.TopLabel() | ECE], ids=repr)
@@ -52,7 +51,7 @@ def test_upper_bound_is_that_of_the_interval_that_holds_at_every_n():
 
 
 def test_clusters():
-    found = equivalence_test(world(), ECE, 0.1, interval=Multiplier(groups="g"), rng=0)
+    found = equivalence_test(world(groups=np.arange(4000) // 4), ECE, 0.1, rng=0)
     assert "labels redrawn as dependent within these as they may be" in " ".join(found.to_text(verbose=True).split())
     assert 12 <= found.to_dict()["effective_clusters"] <= found.to_dict()["n_clusters"]
 
@@ -75,7 +74,6 @@ def test_an_estimator_without_interval():
     [
         ("0.1", {}, "margin is '0.1', a text; it must be a number"),
         (None, {}, "margin is None; it must be a number"),
-        (0.1, {"interval": 99}, r"interval is 99, but Multiplier\(\.\.\.\) is expected"),
         (0.1, {"confidence_level": "0.9"}, "confidence_level is '0.9', a text; it must be a number between 0 and 1"),
     ],
 )
@@ -88,21 +86,24 @@ def test_arguments_of_a_wrong_kind(margin, options, message):
 def test_certain_predictions_that_are_all_right_may_be_wrong(estimator):
     """200 of 200 are right: the chance may still be 0.99, so that an upper bound of zero would be wrong."""
     y = np.arange(200) % 2
-    sure = cs.Sample(y, y.astype(float), variables={"row": np.arange(200)}, labels=[0, 1])
+    sure = cs.Sample(y, y.astype(float), labels=[0, 1])
+    in_pairs = cs.Sample(y, y.astype(float), groups=np.arange(200) // 2, labels=[0, 1])
     missed = 1 - 0.05 ** (1 / 200)  # so large a chance of another outcome is not refuted
     least = missed**2 / 4 if isinstance(estimator, cs.DebiasedL2) else missed / 2  # in one of the two halves
     assert equivalence_test(sure, estimator, 0.1, rng=0).upper_bound > least
     assert cs.estimate(sure, estimator, rng=0).confidence_interval.high > least
     with pytest.raises(ValueError, match=r"nothing shows the noise.*calibration_band"):
-        equivalence_test(sure, ECE, 0.1, interval=Multiplier(groups="row"))
+        equivalence_test(in_pairs, ECE, 0.1)
     assert calibration_band(sure).maximum_error > 0.03
 
 
 def test_few_events_are_noted_for_clusters():
     y = np.zeros(100, dtype=int)
     y[:3] = 1
-    sample = cs.Sample(y, np.full(100, 0.02), labels=[0, 1], variables={"g": np.arange(100) // 2})
-    clustered = equivalence_test(sample, cs.ECE(cs.EqualMass(1)), 0.1, interval=Multiplier(groups="g"), rng=0)
+    sample, alike = (
+        cs.Sample(y, np.full(100, 0.02), labels=[0, 1], groups=groups) for groups in (None, np.arange(100) // 2)
+    )
+    clustered = equivalence_test(alike, cs.ECE(cs.EqualMass(1)), 0.1, rng=0)
     assert "the rarest outcome was seen in 1.8 clusters in effect (by sizes), fewer than 10" in clustered.to_text(1000)
     assert clustered.to_dict()["notes"] == list(clustered.notes)
     assert equivalence_test(sample, cs.ECE(cs.EqualMass(1)), 0.1, rng=0).notes == ()  # it holds at every n

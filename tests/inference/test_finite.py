@@ -209,7 +209,7 @@ def test_an_interval_does_not_depend_on_a_common_factor_of_weights(estimator):
 
 def test_which_intervals_hold_at_every_n():
     sample = tied([50], [100], [0.5])
-    with pytest.raises(TypeError, match="interval is 'finit', but 'finite', a Multiplier, a Bootstrap or None"):
+    with pytest.raises(TypeError, match="interval is 'finit', but 'finite', a Bootstrap or None"):
         cs.estimate(sample, ONE, interval="finit")
     with pytest.raises(ValueError, match="no interval is known to cover for CORP"):
         cs.estimate(sample, cs.CORP(), interval="finite", n_resamples=39)

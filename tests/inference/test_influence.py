@@ -24,7 +24,7 @@ def rows(n=300, seed=0, groups=None):
     rng = np.random.default_rng(seed)
     p = rng.random(n)
     y = rng.random(n) < p
-    return cs.Sample(y, p, labels=[False, True], variables=None if groups is None else {"g": groups(n)})
+    return cs.Sample(y, p, labels=[False, True], groups=groups)
 
 
 def noisy(sample, seed=9, size=0.3):
@@ -191,23 +191,23 @@ def test_few_events_are_noted_and_their_interval_is_skew():
 
 
 def test_rows_that_are_repeated_in_clusters_add_nothing():
-    once = rows(100, groups=np.arange)
-    again = cs.Sample(
-        np.repeat(once.y_true, 4), np.repeat(once.y_prob, 4, axis=0), variables={"g": np.repeat(np.arange(100), 4)}
+    once = rows(100)
+    known, alone = (
+        cs.Sample(np.repeat(once.y_true, 4), np.repeat(once.y_prob, 4, axis=0), groups=groups)
+        for groups in (np.repeat(np.arange(100), 4), None)
     )
-    signs = cs.Multiplier(groups="g")
-    plain, repeated = interval(once, cs.BrierScore()), interval(again, cs.BrierScore(), interval=signs)
+    plain, repeated = interval(once, cs.BrierScore()), interval(known, cs.BrierScore())
     student = stats.t(99).ppf(0.975) / stats.norm.ppf(0.975)
     assert np.diff(logit(repeated)) == pytest.approx(np.diff(logit(plain)) * np.sqrt(100 / 99) * student)
-    assert np.diff(interval(again, cs.BrierScore())) < 0.6 * np.diff(repeated)
+    assert np.diff(interval(alone, cs.BrierScore())) < 0.6 * np.diff(repeated)
 
 
 def test_the_standard_error_over_clusters_is_that_of_statsmodels():
     groups = np.arange(600) % 60  # of equal size, where CR2 is what statsmodels has
-    sample = rows(600, groups=lambda _: groups)
+    sample = rows(600, groups=groups)
     loss = losses("brier", *event(sample))
     fit = OLS(loss, np.ones((600, 1))).fit(cov_type="cluster", cov_kwds={"groups": groups})
-    ends = interval(sample, cs.BrierScore(), interval=cs.Multiplier(groups="g"))
+    ends = interval(sample, cs.BrierScore())
     found = standard_error(ends, cs.BrierScore()(sample)) * stats.norm.ppf(0.975) / stats.t(59).ppf(0.975)
     assert found == pytest.approx(fit.bse[0], rel=1e-9)
 
@@ -225,9 +225,9 @@ def test_the_variance_over_clusters_is_unbiased_with_the_freedom_of_its_quadrati
 
 
 def test_few_clusters_are_refused():
-    few = rows(100, groups=lambda n: np.arange(n) % 5)
-    with pytest.raises(ValueError, match="5 clusters"):
-        interval(few, cs.BrierScore(), interval=cs.Multiplier(groups="g"))
+    few = estimate(rows(100, groups=np.arange(100) % 5), cs.BrierScore(), n_resamples=9, rng=0)
+    assert few.confidence_interval is None
+    assert "there are 5 clusters (groups), but an interval needs at least 12" in few.interval_note
 
 
 # Comparisons

@@ -137,16 +137,20 @@ def test_clusters_are_drawn_whole():
     group = np.repeat(np.arange(50), 20)
     p = rng.random(1000)
     chance = np.clip(p + np.repeat(rng.choice([-0.2, 0.2], 50), 20), 0, 1)
-    sample = cs.Sample(rng.random(1000) < chance, p, variables={"patient": group.astype(float)})
+    happened = rng.random(1000) < chance
+    alone, sample = (cs.Sample(happened, p, groups=groups) for groups in (None, pd.Series(group, name="patient")))
     few = cs.ECE(cs.EqualMass(2))
-    rows = cs.estimate(sample, few, rng=0)
-    clustered = cs.estimate(sample, few, interval=Multiplier(groups="patient"), rng=0)
+    rows = cs.estimate(alone, few, rng=0)
+    clustered = cs.estimate(sample, few, rng=0)
     width, narrow = (found.confidence_interval.high - found.estimate for found in (clustered, rows))
     assert width > 1.3 * narrow
     assert "one sign for each value of 'patient'" in clustered.interval_note
     assert "labels redrawn as dependent within these" in clustered.interval_note
-    with pytest.raises(ValueError, match="no theory"):
-        cs.estimate(sample, cs.DebiasedL2(), interval=Multiplier(groups="patient"), rng=0)
+    squared = cs.estimate(sample, cs.DebiasedL2(), rng=0)
+    assert squared.confidence_interval is None
+    assert "no theory" in squared.interval_note
+    with pytest.raises(ValueError, match="no interval is known to hold at every n where rows come in clusters"):
+        cs.estimate(sample, few, interval="finite", rng=0)
 
 
 @pytest.mark.parametrize(
@@ -273,7 +277,7 @@ def test_bootstrap_is_refused_with_the_reason(calibrated):
 
 
 def test_an_interval_is_an_object(calibrated):
-    with pytest.raises(TypeError, match="a Multiplier, a Bootstrap or None"):
+    with pytest.raises(TypeError, match="'finite', a Bootstrap or None"):
         cs.estimate(calibrated, cs.ECE(), interval="bca")
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import calibstat as cs
@@ -16,32 +20,50 @@ from suites import everything
 ECE = cs.ECE(cs.EqualMass(5))
 
 
+def in_groups(happened, p, codes):
+    return cs.Sample(happened, p, groups=pd.Series(codes, name="patient"), labels=[False, True])
+
+
 def clustered(n_clusters, n=600):
     rng = np.random.default_rng(0)
     p = rng.random(n)
-    return cs.Sample(
-        rng.random(n) < p, p, variables={"patient": (np.arange(n) % n_clusters).astype(float)}, labels=[False, True]
-    )
+    return in_groups(rng.random(n) < p, p, np.arange(n) % n_clusters)
 
 
-@pytest.mark.parametrize("n_clusters", [2, 5, 11])
+def as_if_independent(sample):
+    return cs.Sample.of(replace(sample.predictions, groups=None), sample.outcomes)
+
+
+@pytest.mark.parametrize("n_clusters", [4, 5, 11])
 def test_intervals_of_few_clusters_are_refused(n_clusters):
-    message = f"'patient' has {n_clusters} clusters, but an interval needs at least 12"
-    with pytest.raises(NoInterval, match=message):
-        cs.estimate(clustered(n_clusters), ECE, interval=Multiplier(groups="patient"), rng=0)
-    with pytest.raises(ValueError, match=f"equivalence_test: {message}"):
-        equivalence_test(clustered(n_clusters), ECE, 0.1, interval=Multiplier(groups="patient"), rng=0)
+    message = f"there are {n_clusters} clusters (patient), but an interval needs at least 12"
+    found = cs.estimate(clustered(n_clusters), ECE, rng=0)
+    assert found.confidence_interval is None
+    assert found.interval_note.startswith(message)
+    assert message in everything(found)
+    with pytest.raises(NoInterval, match=re.escape(message)):
+        intervals.interval_of(ECE, clustered(n_clusters), Multiplier(99), None, np.random.default_rng(0))
+    with pytest.raises(ValueError, match=re.escape(f"equivalence_test: {message}")):
+        equivalence_test(clustered(n_clusters), ECE, 0.1, rng=0)
 
 
-def excludes_zero(n_clusters, groups, runs=400):
+@pytest.mark.parametrize("n_clusters", [1, 2, 3])
+def test_nothing_is_said_of_fewer_than_four_clusters(n_clusters):
+    message = f"the sample has {n_clusters} of 'patient', but at least 4 clusters are needed"
+    for ask in (cs.estimate, cs.calibration_test):
+        with pytest.raises(ValueError, match=message):
+            ask(clustered(n_clusters), ECE, rng=0)
+
+
+def excludes_zero(n_clusters, known, runs=400):
     """Share of calibrated samples of 400 rows, off by 0.2 up or down in each cluster, whose interval excludes zero."""
     rng, found = np.random.default_rng(7), 0
     for _ in range(runs):
         p, cluster = rng.uniform(0.25, 0.75, 400), np.arange(400) % n_clusters
         happened = rng.random(400) < p + rng.choice([-0.2, 0.2], n_clusters)[cluster]
-        sample = cs.Sample(happened, p, variables={"patient": cluster.astype(float)}, labels=[False, True])
-        signs = Multiplier(199, groups=groups)
-        spread = intervals.interval_of(cs.ECE(cs.EqualMass(1)), sample, signs, None, rng)
+        sample = in_groups(happened, p, cluster)
+        sample = sample if known else as_if_independent(sample)
+        spread = intervals.interval_of(cs.ECE(cs.EqualMass(1)), sample, Multiplier(199), None, rng)
         found += spread.interval(0.95).low > 0
     return found / runs
 
@@ -53,30 +75,32 @@ def test_size_of_intervals_from_clusters(n_clusters):
 
     Negative control: with rows as if they were independent they do so in far more.
     """
-    assert excludes_zero(n_clusters, "patient") <= 0.05 + 0.044
-    assert excludes_zero(n_clusters, None, runs=100) > 0.05 + 4 * 0.022
+    assert excludes_zero(n_clusters, known=True) <= 0.05 + 0.044
+    assert excludes_zero(n_clusters, known=False, runs=100) > 0.05 + 4 * 0.022
 
 
 def test_clusters_count_by_their_sizes():
     large = np.repeat(np.arange(31.0), [470, *[10] * 13, *[0] * 17])  # as good as (600 / 470)^2 of equal size
-    sample = cs.Sample(clustered(2).y_true, clustered(2).y_prob, variables={"patient": large})
-    with pytest.raises(NoInterval, match=r"'patient' has 14 clusters, as good as 1\.62 of equal size, but an interval"):
-        cs.estimate(sample, ECE, interval=Multiplier(groups="patient"), rng=0)
-    tested = cs.calibration_test(sample, ECE, null=Multiplier(99, groups="patient"), rng=0)
-    assert "n = 600 in 14 clusters, as good as 1.62 of equal size" in everything(tested)
+    sample = in_groups(clustered(4).y_true, clustered(4).y_prob, large)
+    found = cs.estimate(sample, ECE, rng=0)
+    assert found.confidence_interval is None
+    said = "there are 14 clusters (patient), as good as 1.62 of equal size, but an interval"
+    assert found.interval_note.startswith(said)
+    tested = cs.calibration_test(sample, ECE, null=Multiplier(99), rng=0)
+    assert "n = 600 in 14 clusters (patient), as good as 1.62 of equal size" in everything(tested)
     assert (tested.to_dict()["n_clusters"], round(tested.to_dict()["effective_clusters"], 2)) == (14, 1.62)
 
 
 @pytest.mark.parametrize("n_clusters", [12, 50, 200])
 def test_the_number_of_clusters_is_told(n_clusters):
-    sample, signs = clustered(n_clusters), Multiplier(groups="patient")
-    found = cs.estimate(sample, ECE, interval=signs, rng=0)
-    bound = equivalence_test(sample, ECE, 0.1, interval=signs, rng=0)
-    tested = cs.calibration_test(sample, ECE, null=signs, rng=0)
+    sample = clustered(n_clusters)
+    found = cs.estimate(sample, ECE, rng=0)
+    bound = equivalence_test(sample, ECE, 0.1, rng=0)
+    tested = cs.calibration_test(sample, ECE, null=Multiplier(), rng=0)
     for result in (found, bound, tested):
-        assert f"n = 600 in {n_clusters} clusters" in everything(result)
+        assert f"n = 600 in {n_clusters} clusters (patient)" in everything(result)
         assert result.to_dict()["n_clusters"] == round(result.to_dict()["effective_clusters"]) == n_clusters
-    assert cs.calibration_test(sample, ECE, null=Multiplier(), rng=0).notes == ()
+    assert cs.calibration_test(as_if_independent(sample), ECE, null=Multiplier(), rng=0).notes == ()
 
 
 def test_signs_have_no_power_with_one_row_in_each_cell():
@@ -111,7 +135,7 @@ def test_few_events_are_noted_by_estimate():
         cs.estimate(sample, cs.BrierScore(), rng=0)
     )
     assert cs.estimate(sample, cs.CORP(), n_resamples=9, rng=0).notes == ()  # there is no interval
-    assert "clusters" not in str(cs.estimate(clustered(50), ECE, rng=0).notes)
+    assert "clusters" not in str(cs.estimate(as_if_independent(clustered(50)), ECE, rng=0).notes)
 
 
 def test_pvalues_of_margins_say_what_draws_can_show():
@@ -126,11 +150,10 @@ def test_pvalues_of_margins_say_what_draws_can_show():
 def test_the_null_mean_knows_of_clusters():
     rng = np.random.default_rng(0)
     codes, p = np.repeat(np.arange(60), 10), np.repeat(rng.random(60), 10)
-    copies = cs.Sample(rng.random(60)[codes] < p, p, variables={"g": codes.astype(float)}, labels=[False, True])
-    rows = cs.estimate(copies, ECE, rng=0).null_mean
-    whole = cs.estimate(copies, ECE, interval=Multiplier(groups="g"), rng=0)
-    assert whole.null_mean > 2 * rows  # as dependent as they are, ten rows are one
-    assert whole.confidence_interval.low == 0 < cs.estimate(copies, ECE, rng=0).confidence_interval.low
+    copies = in_groups(rng.random(60)[codes] < p, p, codes)
+    rows, whole = (cs.estimate(each, ECE, rng=0) for each in (as_if_independent(copies), copies))
+    assert whole.null_mean > 2 * rows.null_mean  # as dependent as they are, ten rows are one
+    assert whole.confidence_interval.low == 0 < rows.confidence_interval.low
 
 
 MANY = 10**12

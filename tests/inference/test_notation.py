@@ -29,7 +29,7 @@ NOTATION: dict[str, tuple[set[str], set[Any]]] = {
     "null": ({"Null | str | None"}, {None, "weak"}),  # a scan asks whether means are off
     "adjust": ({"Adjust"}, {"max-t", "holm"}),  # pairs of models have exact p-values, which Holm's method takes
     "standardize": ({"Standardize"}, {"moments"}),
-    "interval": ({"Bootstrap | Multiplier | Literal['finite'] | None", "Multiplier | None"}, {None}),
+    "interval": ({"Bootstrap | Literal['finite'] | None"}, {None}),
     "level": ({"float"}, {LEVEL}),
     "confidence_level": ({"float"}, {CONFIDENCE_LEVEL}),
     "n_resamples": ({"int", "int | None"}, {999, None}),
@@ -380,20 +380,23 @@ def test_the_level_of_an_equivalence_test_decides_and_the_bound_keeps_its_own():
 
 
 def test_an_audit_of_clusters_draws_one_sign_for_each():
-    sample = with_groups()
-    found = cs.subgroup_audit(sample, "site", null=cs.Multiplier(99, groups="patient"), rng=0)
+    rows = with_groups()
+    site, patient = (rows.predictions.variables[name].values for name in ("site", "patient"))
+    sample, few = (
+        cs.Sample(rows.y_true, rows.y_prob, variables={"site": site}, groups=pd.Series(codes, name="patient"))
+        for codes in (patient, np.arange(len(rows)) % 4)
+    )
+    found = cs.subgroup_audit(sample, "site", null=cs.Multiplier(99), rng=0)
     assert found.n_resamples == 99
     assert "one random sign for each value of 'patient'" in found.hypothesis
-    assert "100 clusters" in found.notes
+    assert "100 clusters (patient)" in found.notes
     assert found.to_dict()["n_clusters"] == found.to_dict()["effective_clusters"] == 100
     assert found["all rows"].pvalue == pytest.approx(
-        cs.calibration_test(sample, cs.Kuiper(), null=cs.Multiplier(9999, groups="patient"), rng=1).pvalue, abs=0.15
+        cs.calibration_test(sample, cs.Kuiper(), null=cs.Multiplier(9999), rng=1).pvalue, abs=0.15
     )
-    ward = {"site": sample.predictions.variables["site"].values, "ward": np.arange(len(sample)) % 2}
-    few = cs.Sample(sample.y_true, sample.y_prob, variables=ward)
-    tested = cs.subgroup_audit(few, "site", null=cs.Multiplier(99, groups="ward"), rng=0)
-    assert "no intervals: all rows has 2 clusters in effect, by their sizes, but at least 12 are needed" in tested.notes
-    assert min(each.pvalue for each in tested) >= 0.25
+    tested = cs.subgroup_audit(few, "site", null=cs.Multiplier(99), rng=0)
+    assert "no intervals: all rows has 4 clusters in effect, by their sizes, but at least 12 are needed" in tested.notes
+    assert min(each.pvalue for each in tested) >= 0.0625
     with pytest.raises(ValueError, match=r"BrierScore.* depends on more than outcome - prediction"):
         cs.subgroup_audit(sample, "site", estimator=cs.BrierScore(), null="multiplier")
     with pytest.raises(ValueError, match="draws rows anew, but an audit keeps its groups"):

@@ -76,6 +76,6 @@ def test_nulls_are_named_or_given():
     )
     with pytest.raises(TypeError, match="null is 'exactly', but a null is expected"):
         cs.calibration_test(sample, ECE, null="exactly")
-    for wrong in ("exact", cs.Multiplier(99), cs.Weak(99, groups="site")):
+    for wrong in ("exact", cs.Multiplier(99), cs.Consistency(99, resample_predictions=True)):
         with pytest.raises(ValueError, match="it must be 'weak' or 'strong', or a null of these"):
             cs.scan_variables(sample, null=wrong, rng=0)

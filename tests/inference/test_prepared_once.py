@@ -34,13 +34,13 @@ class CountedGap(cs.Estimator):
         return cs.ECE(cs.EqualMass(10)).prepare(predictions)
 
 
-@pytest.mark.parametrize("multiplier", [None, cs.Multiplier(199, groups="clinic")])
-def test_an_equivalence_test_prepares_once(calibrated, multiplier):
-    sample = cs.Sample(calibrated.outcomes, calibrated.y_prob, labels=[0, 1], variables={"clinic": np.arange(400) // 5})
+@pytest.mark.parametrize("clinic", [None, np.arange(400) // 5], ids=["rows", "clusters"])
+def test_an_equivalence_test_prepares_once(calibrated, clinic):
+    sample = cs.Sample(calibrated.outcomes, calibrated.y_prob, labels=[0, 1], groups=clinic)
     CountedGap.times.clear()
-    found = equivalence_test(sample, CountedGap(), 0.2, interval=multiplier, n_resamples=199, rng=3)
+    found = equivalence_test(sample, CountedGap(), 0.2, n_resamples=199, rng=3)
     assert CountedGap.times == [400]
-    same = equivalence_test(sample, cs.ECE(cs.EqualMass(10)), 0.2, interval=multiplier, n_resamples=199, rng=3)
+    same = equivalence_test(sample, cs.ECE(cs.EqualMass(10)), 0.2, n_resamples=199, rng=3)
     assert (found.pvalue, found.upper_bound) == (same.pvalue, same.upper_bound)
 
 

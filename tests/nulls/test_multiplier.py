@@ -149,13 +149,15 @@ def test_centred_signs_sum_to_zero_over_the_rows():
 def test_one_sign_for_each_cluster():
     n = 60
     group = np.repeat(np.arange(6), 10).astype(float)
-    sample = cs.Sample(np.ones(n, dtype=int), np.full(n, 0.5), variables={"g": group}, labels=[0, 1])
-    drawn = Multiplier(500, groups="g").draw(cs.ECE(cs.FixedEdges([0, 1])), sample, np.random.default_rng(0)).samples
-    assert set((drawn * 6 / 0.5).round(9)) <= {0.0, 2.0, 4.0, 6.0}
-    assert (
-        drawn.std()
-        > 2 * Multiplier(500).draw(cs.ECE(cs.FixedEdges([0, 1])), sample, np.random.default_rng(0)).samples.std()
+    whole, rows = (
+        cs.Sample(np.ones(n, dtype=int), np.full(n, 0.5), groups=groups, labels=[0, 1]) for groups in (group, None)
     )
+    drawn, alone = (
+        Multiplier(500).draw(cs.ECE(cs.FixedEdges([0, 1])), sample, np.random.default_rng(0)).samples
+        for sample in (whole, rows)
+    )
+    assert set((drawn * 6 / 0.5).round(9)) <= {0.0, 2.0, 4.0, 6.0}
+    assert drawn.std() > 2 * alone.std()
 
 
 def test_fewer_draws_are_a_prefix_of_more():
@@ -171,9 +173,10 @@ def test_the_test_says_what_was_tested():
     text = everything(cs.calibration_test(sample, cs.VECE("age", cs.EqualMass(3)), null=Multiplier(99), rng=0))
     assert "given 'age', the mean of outcome - prediction" in text
     assert "(the weak null)" in text
-    assert "not available" not in text
-    clustered = cs.calibration_test(sample, cs.ECE(cs.EqualMass(3)), null=Multiplier(99, groups="age"), rng=0)
-    assert "the exact null draws rows independently: not available for clusters" in everything(clustered)
+    assert "no exact null" not in text
+    alike = cs.Sample(sample.y_true, sample.y_prob, groups=sample.predictions.variables["age"].values)
+    clustered = cs.calibration_test(alike, cs.ECE(cs.EqualMass(3)), null=Multiplier(99), rng=0)
+    assert "no exact null is known for rows that depend on each other" in everything(clustered)
 
 
 @pytest.mark.parametrize(
@@ -202,8 +205,37 @@ def test_an_estimator_of_ones_own_says_so():
     assert cs.estimate(sample, Largest(cs.EqualMass(4)), rng=0).confidence_interval.low >= 0
 
 
-@pytest.mark.parametrize("groups", ["nobody", "one"])
-def test_wrong_groups_are_refused(groups):
-    sample = cs.Sample([0, 1, 1], [0.1, 0.4, 0.9], variables={"one": ["x"] * 3})
-    with pytest.raises(ValueError, match=r"groups='(nobody|one)': .*(its variables are: 'one'|at least two)"):
-        cs.calibration_test(sample, cs.ECE(cs.FixedEdges([0, 1])), null=Multiplier(9, groups=groups))
+@pytest.mark.parametrize("n_groups", [1, 2, 3])
+def test_fewer_than_four_clusters_are_refused(n_groups):
+    rng = np.random.default_rng(0)
+    p, y, question = rng.random(40), rng.random(40), cs.ECE(cs.FixedEdges([0, 1]))
+    few, enough = (cs.Sample(y < p, p, groups=np.arange(40) % size, labels=[False, True]) for size in (n_groups, 4))
+    message = f"the sample has {n_groups} of 'groups', but at least 4 clusters are needed"
+    for null in (None, Multiplier(99)):
+        with pytest.raises(ValueError, match=message):
+            cs.calibration_test(few, question, null=null, rng=0)
+        assert 0 < cs.calibration_test(enough, question, null=null, rng=0).pvalue <= 1
+
+
+def test_clusters_have_this_null_by_default_and_in_place_of_others():
+    sample = make_sample(2, n=600)
+    alike = cs.Sample(sample.y_true, sample.y_prob, groups=np.arange(600) // 3)
+    question = cs.ECE(cs.EqualMass(3))
+    default, named, other = (
+        cs.calibration_test(alike, question, null=null, rng=0) for null in (None, Multiplier(), cs.Consistency(999))
+    )
+    assert default.null == named.null == other.null == Multiplier(999)
+    assert default.pvalue == named.pvalue == other.pvalue
+    assert default.notes == named.notes == ()
+    (note,) = other.notes
+    assert note.startswith("Consistency(n_resamples=999")
+    assert "takes rows as independent, which those of the same 'groups' are not" in note
+    assert "was used, which holds for clusters" in note
+
+
+def test_what_signs_cannot_multiply_is_tested_by_labels_of_clusters():
+    sample = make_sample(2, n=600)
+    alike = cs.Sample(sample.y_true, sample.y_prob, groups=np.arange(600) // 3)
+    found = cs.calibration_test(alike, cs.PDE(cs.EqualMass(4)), n_resamples=99, rng=0)
+    assert found.null_distribution.samples.shape == (99,)
+    assert 0 < found.pvalue <= 1

@@ -15,6 +15,7 @@ Y = np.array([0, 1, 0, 1, 1, 1, 0, 1, 1, 1])
 GROUP = np.array(list("aaabbbbccc"))
 X = np.array([3.0, 1, 4, 1.5, 9, 2.6, 5, 3.5, 8, 7])
 SAMPLE = cs.Sample(Y, P, variables={"group": GROUP, "x": X})
+PATIENT = np.array(list("aaabbccccd"))
 ALL = np.array(list(product((0, 1), repeat=len(P))))
 CHANCES = np.prod(np.where(ALL == 1, P, 1 - P), axis=1)
 THIRDS = np.searchsorted([0.4, 0.7], P)
@@ -44,33 +45,32 @@ SEMINORMS = {
 }
 
 
-@pytest.mark.parametrize("groups", [None, "group"])
+@pytest.mark.parametrize("clustered", [False, True], ids=["rows", "clusters"])
 @pytest.mark.parametrize("centred", [False, True])
 @pytest.mark.parametrize("name", SEMINORMS)
-def test_multiplier_pvalue_is_that_of_all_signs(name, centred, groups):
+def test_multiplier_pvalue_is_that_of_all_signs(name, centred, clustered):
     estimator, statistic = SEMINORMS[name]
-    signs = np.array(list(product((-1, 1), repeat=len(P)))) if groups is None else clustered_signs()
+    signs = clustered_signs() if clustered else np.array(list(product((-1, 1), repeat=len(P))))
     if centred:
-        signs = signs - others_mean(signs, groups)
+        signs = signs - others_mean(signs, clustered)
     values = np.array([statistic(row * (Y - P)) for row in signs])
     expected = float((values >= statistic(Y - P) - 1e-9).mean())
-    null = cs.Multiplier(N_RESAMPLES, groups=groups, centred=centred)
-    found = cs.calibration_test(SAMPLE, estimator, null=null, rng=0)
+    sample = cs.Sample(Y, P, groups=PATIENT if clustered else None)
+    found = cs.calibration_test(sample, estimator, null=cs.Multiplier(N_RESAMPLES, centred=centred), rng=0)
     of_signs = found.null_distribution.replicates[-1].pvalue(found.statistic)
     assert close(of_signs, expected)
-    assert (
-        found.pvalue == of_signs if groups is None else found.pvalue >= of_signs
-    )  # of clusters labels are redrawn too
+    # of clusters labels are redrawn too
+    assert found.pvalue >= of_signs if clustered else found.pvalue == of_signs
 
 
-def others_mean(signs, groups):
+def others_mean(signs, clustered):
     """The mean over the rows; of clusters, which may be large, over those of the others."""
     mean = signs.mean(axis=1, keepdims=True)
-    return mean if groups is None else mean - signs * (GROUP[:, None] == GROUP).mean(axis=0)
+    return mean - signs * (PATIENT[:, None] == PATIENT).mean(axis=0) if clustered else mean
 
 
 def clustered_signs():
-    return np.array(list(product((-1, 1), repeat=3)))[:, np.searchsorted(["a", "b", "c"], GROUP)]
+    return np.array(list(product((-1, 1), repeat=4)))[:, np.searchsorted(list("abcd"), PATIENT)]
 
 
 def vece(r):

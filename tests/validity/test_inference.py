@@ -169,16 +169,25 @@ def copies(n_clusters, rng):
     p = rng.random(n_clusters)
     y = rng.random(n_clusters) < p
     five = np.repeat(np.arange(n_clusters), 5)
-    return cs.Sample(y[five], p[five], variables={"patient": five.astype(float)}, labels=[False, True])
+    return cs.Sample(y[five], p[five], groups=five, labels=[False, True])
+
+
+def as_if_independent(sample):
+    """The negative control: the same rows, and nobody says which belong together."""
+    return cs.Sample.of(replace(sample.predictions, groups=None), sample.outcomes)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("null", "holds"), [(Multiplier(99, groups="patient"), True), (Multiplier(99), False), (cs.Consistency(99), False)]
+    ("null", "known", "holds"),
+    [(Multiplier(99), True, True), (Multiplier(99), False, False), (cs.Consistency(99), False, False)],
 )
-def test_size_for_clusters(null, holds):
-    rng = np.random.default_rng(SEED)
-    found = [cs.calibration_test(copies(200, rng), cs.ECE(), null=null, rng=rng).pvalue <= 0.05 for _ in range(300)]
+def test_size_for_clusters(null, known, holds):
+    rng, found = np.random.default_rng(SEED), []
+    for _ in range(300):
+        sample = copies(200, rng)
+        sample = sample if known else as_if_independent(sample)
+        found.append(cs.calibration_test(sample, cs.ECE(), null=null, rng=rng).pvalue <= 0.05)
     assert (np.mean(found) <= 0.065 + share_error(0.065, 300)) == holds
 
 
@@ -186,8 +195,7 @@ def test_size_for_clusters(null, holds):
 def test_intervals_cover_for_clusters():
     rng, covered = np.random.default_rng(SEED), 0
     for _ in range(200):
-        interval = Multiplier(99, groups="patient")
-        found = cs.estimate(copies(200, rng), cs.ECE(), interval=interval, n_resamples=99, rng=rng)
+        found = cs.estimate(copies(200, rng), cs.ECE(), n_resamples=99, rng=rng)
         covered += found.confidence_interval.low == 0
     assert covered / 200 >= 0.93 - share_error(0.93, 200)
 
@@ -198,7 +206,7 @@ def unequal_copies(n_clusters, sizes, odds, rng):
     codes, p = np.repeat(np.arange(n_clusters), rows), rng.beta(1, 9, n_clusters)
     chances = (odds * p / (1 - p + odds * p))[codes]
     y = (rng.random(n_clusters)[codes] < chances).astype(int)
-    sample = cs.Sample(y, p[codes], variables={"patient": codes.astype(float)}, labels=[0, 1])
+    sample = cs.Sample(y, p[codes], groups=codes, labels=[0, 1])
     return sample, np.stack([1 - chances, chances], axis=1)
 
 
@@ -208,7 +216,7 @@ def clusters_rejected(n_clusters, sizes, runs=300):
     rng, found = np.random.default_rng(SEED), []
     for _ in range(runs):
         sample, _ = unequal_copies(n_clusters, sizes, 1, rng)
-        tested = cs.calibration_test(sample, Kuiper(), null=Multiplier(99, groups="patient"), rng=rng)
+        tested = cs.calibration_test(sample, Kuiper(), null=Multiplier(99), rng=rng)
         found.append([tested.pvalue, tested.null_distribution.multiplier.pvalue(tested.statistic)])
     return np.mean(np.array(found) <= 0.05, axis=0)
 
@@ -235,8 +243,8 @@ def test_intervals_cover_for_clusters_of_unequal_size(odds):
         sample, chances = unequal_copies(80, "Pareto", odds, rng)
         truth, ends = float(ECE.prepare(sample.predictions)(chances)), []
         try:
-            for groups in ("patient", None):
-                ends.append(interval_of(ECE, sample, Multiplier(99, groups), None, rng).interval(0.95))
+            for seen in (sample, as_if_independent(sample)):
+                ends.append(interval_of(ECE, seen, Multiplier(99), None, rng).interval(0.95))
         except NoInterval:
             continue
         covered.append([each.low - 1e-9 <= truth <= each.high for each in ends])

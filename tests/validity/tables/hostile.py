@@ -369,14 +369,14 @@ def in_clusters(n_clusters: int, predictions: Callable[[int, np.random.Generator
         cluster = np.repeat(np.arange(n_clusters), np.ceil(2 * (1 + rng.pareto(2, n_clusters))).astype(int))
         p, level = predictions(n_clusters, rng), rng.random(n_clusters)
         happened = (level < p)[cluster]
-        return cs.Sample(happened, p[cluster], labels=[False, True], variables={"c": cluster}), p[cluster]
+        return cs.Sample(happened, p[cluster], labels=[False, True], groups=cluster), p[cluster]
 
     return draw
 
 
 def by_signs(estimator: cs.Estimator):
     """The test of calibration for rows in clusters."""
-    null = cs.Multiplier(N_RESAMPLES, groups="c")
+    null = cs.Multiplier(N_RESAMPLES)
     return lambda sample, rng: cs.calibration_test(sample, estimator, null=null, rng=rng).pvalue
 
 
@@ -385,11 +385,10 @@ def of_signs(draw: Draw, estimator: cs.Estimator):
 
     def wrong(rng: np.random.Generator) -> dict[str, bool]:
         sample, chance = draw(rng)
-        try:
-            found = cs.estimate(sample, estimator, interval=cs.Multiplier(N_RESAMPLES, groups="c"), rng=rng)
-        except ValueError as reason:
-            if "clusters" not in str(reason):
-                raise
+        found = cs.estimate(sample, estimator, n_resamples=N_RESAMPLES, rng=rng)
+        if found.confidence_interval is None:
+            if "clusters" not in found.interval_note:
+                raise ValueError(found.interval_note)
             return of_interval(0.0, 1.0, 0.0)
         return of_interval(*found.confidence_interval, truth(estimator, sample, chance))
 
