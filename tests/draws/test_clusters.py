@@ -83,9 +83,7 @@ def test_spread_adds_the_squares_of_cluster_sums(n_classes, weighted):
 
 
 def test_the_strongest_dependence_follows_the_clusters():
-    alike, apart = (
-        ClusteredLabels(in_clusters(each)).strongest(np.random.default_rng(0)) for each in (True, False)
-    )
+    alike, apart = (ClusteredLabels(in_clusters(each)).strongest(np.random.default_rng(0)) for each in (True, False))
     assert alike == 1
     assert 0 < apart < 0.5
     few = ClusteredLabels(in_clusters(False, n_clusters=4)).strongest(np.random.default_rng(0))

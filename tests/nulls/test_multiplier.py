@@ -174,7 +174,9 @@ def test_the_test_says_what_was_tested():
     assert "given 'age', the mean of outcome - prediction" in text
     assert "(the weak null)" in text
     assert "no exact null" not in text
-    alike = cs.Sample(sample.y_true, sample.y_prob, groups=sample.predictions.variables["age"].values)
+    alike = cs.Sample(
+        sample.y_true, sample.y_prob, groups=sample.predictions.variables["age"].values, labels=sample.labels
+    )
     clustered = cs.calibration_test(alike, cs.ECE(cs.EqualMass(3)), null=Multiplier(99), rng=0)
     assert "no exact null is known for rows that depend on each other" in everything(clustered)
 
@@ -219,7 +221,7 @@ def test_fewer_than_four_clusters_are_refused(n_groups):
 
 def test_clusters_have_this_null_by_default_and_in_place_of_others():
     sample = make_sample(2, n=600)
-    alike = cs.Sample(sample.y_true, sample.y_prob, groups=np.arange(600) // 3)
+    alike = cs.Sample(sample.y_true, sample.y_prob, groups=np.arange(600) // 3, labels=sample.labels)
     question = cs.ECE(cs.EqualMass(3))
     default, named, other = (
         cs.calibration_test(alike, question, null=null, rng=0) for null in (None, Multiplier(), cs.Consistency(999))
@@ -235,7 +237,7 @@ def test_clusters_have_this_null_by_default_and_in_place_of_others():
 
 def test_what_signs_cannot_multiply_is_tested_by_labels_of_clusters():
     sample = make_sample(2, n=600)
-    alike = cs.Sample(sample.y_true, sample.y_prob, groups=np.arange(600) // 3)
+    alike = cs.Sample(sample.y_true, sample.y_prob, groups=np.arange(600) // 3, labels=sample.labels)
     found = cs.calibration_test(alike, cs.PDE(cs.EqualMass(4)), n_resamples=99, rng=0)
     assert found.null_distribution.samples.shape == (99,)
     assert 0 < found.pvalue <= 1

@@ -7,6 +7,7 @@ that must fail it. More runs by hand: ``python tests/validity/test_auditing.py 2
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import cache
 
 import numpy as np

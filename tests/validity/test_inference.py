@@ -6,6 +6,7 @@ control that must fail it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
