@@ -42,7 +42,7 @@ def look_through(
 
 
 def with_counts(question: Inquiry, seen: Sample, offers: Capabilities) -> Inquiry:
-    """Count the events in the cells of an evaluator that is prepared on what is seen, and clusters."""
+    """Count the events in the cells of an evaluator that is prepared on what is seen."""
     fewest = None if offers.fewest is None else offers.fewest(seen.outcomes)
     return replace(question, counts=question.counts._replace(smallest_cell_events=fewest))
 

@@ -219,8 +219,7 @@ def equivalence_test(
         check_sample(sample)
         lens = one_lens(sample, lens)
         estimator = size_of_error(sample, lens)
-    by_rows = getattr(interval, "groups", None) is not None
-    question, seen = look_through(sample, estimator, lens, counted=not by_rows, labelled=True)
+    question, seen = look_through(sample, estimator, lens, counted=True, labelled=True)
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     multiplier = Multiplier(n_resamples)

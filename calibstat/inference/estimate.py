@@ -118,7 +118,7 @@ def estimate(
             asked = {"confidence_level": confidence_level, "interval": interval, "n_resamples": n_resamples, "rng": rng}
             return _through_each_lens(sample, asked)
         estimator = size_of_error(sample, lens)
-    by_rows = isinstance(interval, Bootstrap) or (isinstance(interval, Multiplier) and interval.groups is not None)
+    by_rows = isinstance(interval, Bootstrap)
     question, seen = look_through(sample, estimator, lens, counted=not by_rows, labelled=True)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     if not (interval in (None, "finite") or isinstance(interval, Bootstrap)):
