@@ -97,6 +97,11 @@ class CountedSample(Sample):
         """The different predictions."""
         return self.each
 
+    @property
+    def groups(self) -> Groups | None:
+        """Which rows belong together; None where each row is by itself."""
+        return None if self.each.groups is None else self.predictions.groups
+
     def read_by(self, reads_counts: Callable[[int], bool], labelled: bool = False) -> Sample:
         """Return the predictions as rows that stand for several, with shares of outcomes, where many rows are read.
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from calibstat._dataclass import dataclass
-from calibstat._text import counted, safe
+from calibstat._text import counted, safe, shown
 from calibstat.data.arrays import (
     ROWS_IN_CACHE,
     Array,
@@ -353,8 +353,8 @@ class Sample:
             parts.append(f"variables={tuple(known.variables)!r}")
         if known.weights is not None:
             parts.append("weighted")
-        if known.groups is not None:
-            parts.append(f"in {counted(known.groups.number, 'cluster')} ({known.groups.name})")
+        if self.groups is not None:
+            parts.append(f"in {counted(self.groups.number, 'cluster')} ({shown(self.groups.name)})")
         if known.seen:
             parts.append(f"seen through {known.seen}")
         return parts

@@ -264,8 +264,8 @@ def interval_of(
 ) -> Interval:
     """Return what the default interval of an estimator is made of, or raise `NoInterval` with the reason.
 
-    The sample is seen through the lens, and `core` is without it. `multiplier` says how many resamples, and the
-    clusters; `redraws` (R,) are headline values under redraws of the labels, if there are any yet.
+    The sample is seen through the lens, and `core` is without it. `multiplier` says how many resamples, and
+    `redraws` (R,) are headline values under redraws of the labels, if there are any yet.
     An evaluator of the headline is taken where it is prepared already. With `finite` the interval of a seminorm holds
     at every n; otherwise it does where noise is hidden, and as large samples have it elsewhere.
     """
