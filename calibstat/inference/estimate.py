@@ -45,7 +45,7 @@ from calibstat.inference.test import (
     undefined_note,
 )
 from calibstat.lenses.base import Lens
-from calibstat.nulls.base import EmpiricalNull, NullDistribution
+from calibstat.nulls.base import EmpiricalNull
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier
 
