@@ -112,12 +112,12 @@ class EstimatorBias(Study):
             "bins.",
         ]
         for n in summary["n"].values:
-            at = summary.sel(n=n, n_bins=BINS)
-            lines += ["", f"n = {n}, {BINS} bins: truth, bias (standard deviation), root mean squared error", ""]
-            lines.append(f"{'':24}" + "".join(f"{world:>38}" for world in at["model"].values))
-            for name in at["estimator"].values:
-                cells = [_cell(at.sel(estimator=name, model=world)) for world in at["model"].values]
-                lines.append(f"{name:24}" + "".join(f"{cell:>38}" for cell in cells))
+            lines += ["", f"n = {n}: truth, bias (standard deviation), mean squared error", ""]
+            lines.append(f"{'':24}{'bins':>5}" + "".join(f"{world:>42}" for world in summary["model"].values))
+            for name, n_bins in settings(summary):
+                at = summary.sel(n=n, estimator=name).sel(n_bins=n_bins or BINS)
+                cells = [_cell(at.sel(model=world)) for world in at["model"].values]
+                lines.append(f"{name:24}{n_bins or '':>5}" + "".join(f"{cell:>42}" for cell in cells))
         return "\n".join(lines)
 
     @staticmethod
@@ -148,6 +148,15 @@ def without_bias(summary: xr.Dataset, target: str) -> list[str]:
     return [str(name) for name in summary["estimator"].values[near.all(("model", "n", "n_bins")).values]]
 
 
+def settings(summary: xr.Dataset) -> Iterator[tuple[str, int | None]]:
+    """Yield each estimator with each number of bins, or with None if its values do not depend on it."""
+    means = summary["mean"]
+    for name in summary["estimator"].values:
+        own = means.sel(estimator=name)
+        depends = not np.array_equal(own.isel(n_bins=0), own.isel(n_bins=-1), equal_nan=True)
+        yield from ((str(name), int(n_bins)) for n_bins in summary["n_bins"].values) if depends else [(str(name), None)]
+
+
 def _cell(at: xr.Dataset) -> str:
-    spread, root = np.sqrt(at["variance"].item()), np.sqrt(at["mse"].item())
-    return f"{at['truth'].item():.4f}  {at['bias'].item():+.4f} ({spread:.4f})  {root:.4f}"
+    spread = np.sqrt(at["variance"].item())
+    return f"{at['truth'].item():.4f}  {at['bias'].item():+.4f} ({spread:.4f})  {at['mse'].item():.1e}"
