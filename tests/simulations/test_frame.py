@@ -10,15 +10,51 @@ import pytest
 import xarray as xr
 from distributed import Client
 
+import calibstat as cs
+from calibstat import Sweep
+from calibstat.generators import BetaPredictions
 from simulations.__main__ import STUDIES, main
 from simulations.frame import Plan, Repeats, Scale, Study, bracketed, option
 from suites import slow_but
 
-QUICKEST = ["gaussian_mixture", "null_size"]
+QUICKEST = ["null_size"]
 
 
-@pytest.mark.parametrize("name", slow_but(QUICKEST, STUDIES))
-def test_studies_run_by_name_and_go_on_where_they_were(name, tmp_path, capsys):
+@dataclass(frozen=True)
+class Swept(Study):
+    """Two parts, a sweep and repeats, as most studies have them, that take no time."""
+
+    plan = Plan("an error", "uniform scores", "0", "the ECE", "its mean")
+
+    def parts(self, scale):
+        sweep = Sweep(
+            {"right": BetaPredictions(1, 1)},
+            n=[50],
+            n_bins=[5],
+            estimators={"ECE": lambda b: cs.ECE(cs.EqualMass(b))},
+            n_repeats=3,
+            rng=0,
+        )
+        return {"errors": sweep, "numbers": Repeats(Uniform(3), 2)}
+
+    @staticmethod
+    def text(found):
+        return f"The ECE is {found['errors']['estimate'].mean().item()}; numbers: {found['numbers'].sizes['row']}"
+
+    @staticmethod
+    def figure(found):
+        figure, ax = plt.subplots()
+        ax.hist(found["errors"]["estimate"].values.ravel())
+        return figure
+
+
+@pytest.fixture
+def named(monkeypatch):
+    monkeypatch.setitem(STUDIES, "swept", Swept)
+
+
+@pytest.mark.parametrize("name", [*slow_but(QUICKEST, STUDIES), "swept"])
+def test_studies_run_by_name_and_go_on_where_they_were(name, named, tmp_path, capsys):
     assert main([name, "--quick", "--out", str(tmp_path)]) == 0
     first = capsys.readouterr().out
     folder = tmp_path / name / "quick"
@@ -43,15 +79,16 @@ def times_of_values(folder):
     return {path: path.stat().st_mtime_ns for path in chunks if path.is_file()}
 
 
-def test_a_finished_study_is_shown_without_running(tmp_path, capsys, monkeypatch):
-    where = ["gaussian_mixture", "--quick", "--out", str(tmp_path)]
+@pytest.mark.parametrize("name", [*slow_but([], ["gaussian_mixture"]), "swept"])
+def test_a_finished_study_is_shown_without_running(name, named, tmp_path, capsys, monkeypatch):
+    where = [name, "--quick", "--out", str(tmp_path)]
     assert main([*where, "--show"]) == 2
     assert "holds no finished study: run it without --show" in capsys.readouterr().err
     main(where)
     first = capsys.readouterr().out
-    picture = tmp_path / "gaussian_mixture" / "quick" / "figure.png"
+    picture = tmp_path / name / "quick" / "figure.png"
     picture.unlink()
-    monkeypatch.setattr(STUDIES["gaussian_mixture"], "parts", None)  # whoever runs it, fails
+    monkeypatch.setattr(STUDIES[name], "parts", None)  # whoever runs it, fails
     assert main([*where, "--show"]) == 0
     assert capsys.readouterr().out == first
     assert picture.exists()

@@ -10,6 +10,7 @@ import calibstat as cs
 from calibstat.generators import DirichletPredictions, Mixture
 from simulations import networks as study
 from simulations.__main__ import main
+from simulations.frame import Scale
 
 OFF = DirichletPredictions([0.5] * 6, Mixture(0.4, [1 / 6] * 6))
 
@@ -77,7 +78,7 @@ def test_few_classes_need_no_groups(n_classes, lenses, simplices):
 
 
 def test_networks_of_a_file_are_shown_again(tmp_path, capsys):
-    sample = OFF.sample(1500, 0)
+    sample = OFF.sample(400, 0)
     first = pd.DataFrame(sample.predictions.chances, columns=[f"one_{k}" for k in range(6)])
     bolder = sample.predictions.chances**2
     second = pd.DataFrame(bolder / bolder.sum(axis=1, keepdims=True), columns=[f"two_{k}" for k in range(6)])
@@ -86,10 +87,11 @@ def test_networks_of_a_file_are_shown_again(tmp_path, capsys):
     given = ["networks", "--quick", "--out", str(tmp_path), "--predictions", str(path), "--label", "happened"]
     assert main(given) == 2
     assert capsys.readouterr().err == "simulations: error: --predictions needs --label and --models\n"
-    asked = [*given, "--models", "one_*", "--models", "two_*", "--groups", "0,1", "--groups", "2,3", "--groups", "4,5"]
+    asked = [*given, "--models", "one_*", "--groups", "0,1", "--groups", "2,3", "--groups", "4,5"]
     assert main(asked) == 0
     said = capsys.readouterr().out
-    assert "one_* (1500 rows" in said
-    assert "two_* (1500 rows" in said
+    assert "one_* (400 rows" in said
     assert main([*asked, "--show"]) == 0
     assert capsys.readouterr().out == said
+    both = study.Networks(str(path), "happened", ["one_*", "two_*"]).parts(Scale("quick"))
+    assert [part.once.name for part in both.values()] == ["one_*", "two_*"]

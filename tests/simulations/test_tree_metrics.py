@@ -24,7 +24,7 @@ def tree():
 @pytest.fixture(scope="module")
 def bias():
     once = study.Bias((200, 2000))
-    streams = np.random.SeedSequence(0).spawn(3)
+    streams = np.random.SeedSequence(0).spawn(2)
     return xr.concat([once(np.random.default_rng(each)) for each in streams], "repeat")
 
 

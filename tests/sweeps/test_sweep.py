@@ -372,15 +372,15 @@ def test_true_values_that_are_upper_bounds_say_so(capsys):
         "traded": DirichletPredictions([1, 1, 1], PairSwap(0.6)),
         "bold": DirichletPredictions([1, 1, 1], TemperatureShift(1.3)),
     }
-    seen = {"two": cs.TopK(2) | cs.ECE(cs.SimplexGrid(3)), "top": cs.TopLabel() | cs.ECE()}
+    seen = {"two": cs.TopK(2) | cs.ECE(cs.SimplexGrid(3)), "top": cs.TopLabel() | cs.ECE(cs.EqualWidth(3))}
     found = Sweep(models, n=[50], estimators=seen, tests=seen, n_repeats=2, rng=0).run(progress=False)
     summary = cs.summarise(found)
     for told in (found, summary):
         assert told["truth"].attrs["upper_bound"] == told["miscalibration"].attrs["upper_bound"] == "bold, two"
-    show_summary(summary, "table")
+    show_summary(summary, "table", verbose=True)
     out = capsys.readouterr().out
-    assert "Upper bounds, not known exactly: the truth of bold, two." in out
-    assert "Power if the null is false, which is not known: bold, two." in out
+    assert "upper bounds, not known exactly: the truth of bold, two" in out
+    assert "power if the null is false, which is not known: bold, two" in out
 
 
 def brier(y_true, y_prob):
