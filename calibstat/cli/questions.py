@@ -504,7 +504,7 @@ def counted_in_parts(arguments: argparse.Namespace, columns: Mapping[str, Any]) 
             y_prob=columns["y_prob"],
             by=columns["variables"] or (),
             lenses=[cs.Canonical()] if others else None,
-            labels=None if arguments.labels is None else read_labels(arguments.labels),
+            labels=labels_asked(arguments),
             nan_policy=arguments.nan_policy,
         )
     if repr(cs.Canonical()) not in ledger.classes:
@@ -526,8 +526,9 @@ def examined(arguments: argparse.Namespace, found: dict[str, Any]) -> cs.Sample:
     """Make a sample of the columns of a file; ``--confidence`` gives one already seen through the top label."""
     prevalence = getattr(arguments, "prevalence", None) or []
     if getattr(arguments, "confidence", None) is None:
-        labels = None if arguments.labels is None else read_labels(arguments.labels)
-        asked = {"labels": labels, "nan_policy": arguments.nan_policy} | ({"ask": True} if "y_true" in found else {})
+        asked = {"labels": labels_asked(arguments), "nan_policy": arguments.nan_policy} | (
+            {"ask": True} if "y_true" in found else {}
+        )
         with named_options(names_of_columns(arguments, found)):
             return cs.Sample._examined(
                 **found, **asked, prevalence=prevalence[0] if len(prevalence) == 1 else prevalence or None
@@ -541,6 +542,14 @@ def examined(arguments: argparse.Namespace, found: dict[str, Any]) -> cs.Sample:
     asked = confidence_arguments(found["y_true"], found["y_prob"])
     others = {key: found[key] for key in ("variables", "sample_weight", "groups", "groups_name")}
     return cs.Sample._examined("the top label", **asked, **others, nan_policy=arguments.nan_policy)
+
+
+def labels_asked(arguments: argparse.Namespace) -> list[Hashable] | None:
+    """Read ``--labels``; without them an event that is counted is called as its column."""
+    if arguments.labels is not None:
+        return read_labels(arguments.labels)
+    events = getattr(arguments, "events", None)
+    return None if events is None else [f"no {events}", events]
 
 
 _EXCHANGED = (

@@ -22,7 +22,7 @@ from pathlib import Path
 import calibstat as cs
 from calibstat._files import check_writable
 from calibstat.cli import options
-from calibstat.cli.questions import Measure, one_lens, read_sample, sample_columns, variables_asked
+from calibstat.cli.questions import Measure, labels_asked, one_lens, read_sample, sample_columns, variables_asked
 from calibstat.cli.text import ProgressBar, plain_warnings, say
 from calibstat.data.parameters import keep
 from calibstat.reports.report import FORMATS
@@ -152,6 +152,5 @@ def _origin(arguments: argparse.Namespace, columns: Sequence[str]) -> dict[str, 
     prevalence = arguments.prevalence and (
         arguments.prevalence[0] if len(arguments.prevalence) == 1 else arguments.prevalence
     )
-    labels = None if arguments.labels is None else options.read_labels(arguments.labels)
-    how = {"labels": labels, "nan_policy": arguments.nan_policy, "prevalence": prevalence}
+    how = {"labels": labels_asked(arguments), "nan_policy": arguments.nan_policy, "prevalence": prevalence}
     return {"path": arguments.file, **sample_columns(arguments, columns), **how}

@@ -131,7 +131,9 @@ def grouped(tmp_path):
     pd.DataFrame({"p": p, "q": p**2, "e": e, "n": n, "city": city}).to_csv(tmp_path / "counts.csv", index=False)
     each = [np.repeat([0, 1], [n - e, e]) for n, e in zip(n, e, strict=True)]
     rows = {name: np.repeat(values, n) for name, values in (("p", p), ("q", p**2), ("city", city))}
-    pd.DataFrame({"y": np.concatenate(each) == 1, **rows}).to_csv(tmp_path / "rows.csv", index=False)
+    pd.DataFrame({"y": np.where(np.concatenate(each) == 1, "e", "no e"), **rows}).to_csv(
+        tmp_path / "rows.csv", index=False
+    )
     return str(tmp_path / "counts.csv"), str(tmp_path / "rows.csv")
 
 
@@ -149,7 +151,7 @@ def grouped(tmp_path):
 def test_every_command_reads_counts_as_the_rows_written_out(grouped, capsys, command, asked):
     counts, rows = grouped
     said = []
-    for how, path in ((NOW, counts), (("--label", "y"), rows)):
+    for how, path in ((NOW, counts), (("--label", "y", "--labels", "no e,e"), rows)):
         assert main([command, path, *how, *asked]) == 0
         said.append(capsys.readouterr().out)
     assert said[0] == said[1]
