@@ -76,6 +76,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Fit or load, apply, write."""
     _refuse_overwriting(arguments)
     check_out(arguments.out)
+    if arguments.save is not None:
+        check_writable(arguments.save)
     with plain_warnings():
         start = _run_fitted(arguments) if arguments.load is None else _run_loaded(arguments)
     advise("Test them", f"calibstat test {quote(arguments.out)} --label {quote(arguments.label)} --probs '{start}*'")

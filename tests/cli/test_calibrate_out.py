@@ -54,6 +54,8 @@ def test_other_kinds_of_files_are_refused_before_anything_is_read(run, tmp_path,
 
 
 def test_a_place_that_is_not_there_is_refused_before_anything_is_read(run, tmp_path):
-    code, out, err = run(*command("nowhere.csv", tmp_path / "no" / "x.csv"))
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "which is no folder" in err
+    no = tmp_path / "no"
+    for options in (command("nowhere.csv", no / "x.csv"), (*command("nowhere.csv", "x.csv"), "--save", no / "x.json")):
+        code, out, err = run(*options)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "which is no folder" in err
