@@ -48,21 +48,44 @@ def read(path: Any) -> tuple[pd.DataFrame, dict[str, Any]]:
     try:
         content = parquet.read_table(path, page_checksum_verification=True, partitioning=None)
         known = json.loads((content.schema.metadata or {}).get(b"calibstat", b"{}"))
+        table = content.to_pandas(ignore_metadata=True)
     except Exception as error:  # a damaged file makes pyarrow raise exceptions of many kinds
         raise ValueError(f"cannot read {where}: it is damaged, or no Parquet file") from error
-    if known.get("schema") != SCHEMA:
-        found = f"one of schema {known['schema']!r}" if "schema" in known else "not a ledger"
+    schema = known.get("schema") if isinstance(known, dict) else None
+    if schema != SCHEMA:
+        found = "not a ledger" if schema is None else f"one of schema {shown(repr(schema))}"
         raise ValueError(
             f"{where} is {found}, but a file that Ledger.save wrote with the schema {SCHEMA!r} is expected"
         )
-    try:
-        table = content.to_pandas(ignore_metadata=True)
-        wrong = fault_of(table, known["by"], dict(known["lenses"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{where} is a damaged ledger: {error}") from error
+    wrong = _fault_of_meaning(known) or fault_of(table, known["by"], dict(known["lenses"]))
     if wrong:
         raise ValueError(f"{where} is a damaged ledger: {wrong}")
     return table, known
+
+
+def _fault_of_meaning(known: dict[str, Any]) -> str:
+    """Say what cannot be so in what a file says of its table, or nothing."""
+    by, lenses, left_out = (known.get(name) for name in ("by", "lenses", "left_out"))
+    if not isinstance(by, list) or not all(isinstance(name, str) for name in by) or len(set(by)) < len(by):
+        return "it does not say by which columns rows are kept apart"
+    if not isinstance(lenses, list) or not lenses or not all(map(_is_lens, lenses)):
+        return "it does not say through which lenses rows were counted, with two outcomes each"
+    names = [name for name, _ in lenses]
+    if len(set(names)) < len(names):
+        return "it names a lens twice"
+    told = isinstance(left_out, dict) and set(left_out) == set(names)
+    if not told or not all(type(rows) is int and rows >= 0 for rows in left_out.values()):
+        return "it does not say how many rows are left out for each lens"
+    return ""
+
+
+def _is_lens(entry: Any) -> bool:
+    """Whether an entry is a name with two labels."""
+    if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[0], str):
+        return False
+    labels = entry[1]
+    pair = isinstance(labels, list) and len(labels) == 2 and all(type(each) in _KEPT_IN_JSON for each in labels)
+    return pair and labels[0] != labels[1]
 
 
 def _need_pyarrow() -> None:

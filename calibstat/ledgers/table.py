@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Names that no column of groups can have.
 TAKEN: Final = ("lens", "step", *COUNTS, *SUMS)
+# From here on floats leave out whole numbers.
+_MOST_ROWS: Final = 2.0**53
 _BOOLEAN: Final = {"False", "True"}
 
 
@@ -72,21 +74,33 @@ def _equal(asked: Any, there: Any) -> bool:
     return isinstance(asked, bool) == isinstance(there, bool) and bool(asked == there)
 
 
+def _all_texts(values: Any) -> bool:
+    return all(isinstance(each, str) for each in values.tolist())
+
+
 def fault_of(table: pd.DataFrame, by: Sequence[str], lenses: Collection[str]) -> str:
     """Say what cannot be so in a table of a ledger, or nothing."""
     expected = ["lens", *by, "step", *COUNTS, *SUMS]
     if list(table) != expected:
         return f"its columns are {list(table)}, but {expected} are expected"
+    if any(kind_of(table[name]) == "texts" and not _all_texts(table[name]) for name in ("lens", *by)):
+        return "a lens or a group is missing, or is no text, number or truth value"
     if not set(table["lens"]) <= set(lenses):
         return "a line has a lens that the ledger does not name"
     if table[list(by)].isna().to_numpy().any():
-        return "a line has no group"
+        return "a group is missing"
     rows, events, step = (table[name].to_numpy() for name in (*COUNTS, "step"))
     whole = all(values.dtype.kind == "i" for values in (rows, events, step))
     if not whole or (rows < 1).any() or (events < 0).any() or (events > rows).any():
         return "rows and events are whole numbers, and there are never more events than rows"
+    if rows.sum(dtype=float) >= _MOST_ROWS:
+        return "it has 2^53 rows or more"
     if (step < -HALVINGS - 1).any() or (step > 2 * STEPS + HALVINGS + 1).any():
         return "a step is beyond [0, 1]"
-    if any(table[name].dtype.kind not in "if" for name in SUMS) or not np.isfinite(table[list(SUMS)].to_numpy()).all():
+    if any(table[name].dtype.kind not in "if" for name in SUMS):
         return "a sum is no number"
+    # No prediction is farther from the middle of its step than half the width of the widest.
+    most = np.column_stack([rows * (0.5 / STEPS) ** power for power in range(1, 5)] + [events * 0.5 / STEPS])
+    if not (np.abs(table[list(SUMS)].to_numpy(float)) <= most * (1 + 1e-6) + 1e-12).all():
+        return "a sum is no number, or more than distances in a step add up to"
     return "a step occurs twice" if table.duplicated(["lens", *by, "step"]).any() else ""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 import warnings
 
 import duckdb
@@ -153,6 +156,36 @@ def test_dask_on_two_processes():
     rows = frame()
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
         alike(cs.Ledger.collect(dd.from_pandas(rows, npartitions=9), **NAMES, by="site"), in_memory(rows))
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_in_mid_reduction_loses_nothing(tmp_path):
+    """It was killed when all but two partitions were counted, and in part added up; what it had is counted again."""
+    import dask.dataframe as dd
+    from distributed import Client, LocalCluster
+
+    rows = frame()
+    given = parts(rows, 8)
+
+    def part_that_kills(place):
+        computed = tmp_path / f"{place}-{os.getpid()}"
+        first = place == 6 and not list(tmp_path.glob("6-*"))
+        computed.touch()
+        if first:
+            while (
+                len({each.name[0] for each in tmp_path.iterdir()}) < 7
+            ):  # the others are counted by then, and in part added up
+                time.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return given[place]
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
+        source = dd.from_map(part_that_kills, range(8), meta=rows.iloc[:0])
+        found = cs.Ledger.collect(source, **NAMES, by="site")
+    alike(found, in_memory(rows))
+    computed = [each.name[0] for each in tmp_path.iterdir()]
+    assert set(computed) == set("01234567")
+    assert computed.count("6") == 2  # the negative control: it was killed
 
 
 def test_more_classes_and_lenses():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -99,8 +100,16 @@ def put(name, value):
         (put("rows", 1.5), {}, "whole numbers"),
         (put("step", 8000), {}, "beyond"),
         (put("shift", np.nan), {}, "a sum is no number"),
+        (put("shift2", "x"), {}, "a sum is no number"),
+        (put("shift3", 0.01), {}, "more than distances in a step add up to"),
+        (put("along", -1.0), {}, "more than distances in a step add up to"),
+        (put("rows", 2**53), {}, "2.53 rows"),
+        (put("lens", None), {}, "a lens or a group is missing"),
+        (put("site", None), {}, "a lens or a group is missing"),
+        (lambda frame: frame.assign(site=[["north"]] * len(frame)), {}, "a lens or a group is missing"),
+        (put("year", np.nan), {}, "a group is missing"),
+        (put("year", np.datetime64("2020-01-01")), {}, "no text, number or truth value"),
         (lambda frame: pd.concat([frame, frame]), {}, "occurs twice"),
-        (lambda frame: frame, {"lenses": 3}, "damaged ledger"),
     ],
 )
 def test_other_and_damaged_ledgers_are_refused(tmp_path, change, meaning, said):
@@ -109,6 +118,57 @@ def test_other_and_damaged_ledgers_are_refused(tmp_path, change, meaning, said):
     changed(tmp_path / "a.parquet", change, **meaning)
     with pytest.raises(ValueError, match=said):
         cs.Ledger.load(tmp_path / "a.parquet")
+
+
+ODD = (None, 3, -1, 1.5, True, "x", [], {}, [[]], ["site"], [["Canonical()"]], {"Canonical()": 1}, "site", 10**400)
+
+
+def odd_meanings():
+    """Everything that a file says, in turn, as something else, and missing."""
+    lenses = [["Canonical()", [False, True]], ["TopLabel()", ["other", "top"]]]
+    true = {"schema": "calibstat-ledger/1", "by": ["site", "year"], "lenses": lenses}
+    true |= {"left_out": {"Canonical()": 0, "TopLabel()": 0}}
+    for key in true:
+        yield {name: value for name, value in true.items() if name != key}
+        yield from (true | {key: odd} for odd in ODD if odd != true[key])
+    for labels in (*ODD, [1, 1], [0], [0, 1, 2], [[0], [1]], [None, 1]):
+        yield true | {"lenses": [["Canonical()", labels], lenses[1]]}
+    for rows in (*(odd for odd in ODD if type(odd) is not int), -1, 0.0, "0"):
+        yield true | {"left_out": {"Canonical()": rows, "TopLabel()": 0}}
+    yield true | {"left_out": {"Canonical()": 0}}
+    yield true | {"by": ["site", "site"]}
+    yield true | {"by": ["year", "site"]}
+    yield true | {"lenses": [lenses[0], lenses[0], lenses[1]]}
+    yield true | {"lenses": lenses[:1], "left_out": {"Canonical()": 0}}
+    yield from ODD
+
+
+def test_whatever_a_file_says_falsely_is_refused_in_one_way(tmp_path):
+    """No error of another kind, and nothing accepted."""
+    path, place = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    ledger(200).save(path)
+    content = parquet.read_table(path)
+    told = [json.dumps(each).encode() for each in odd_meanings()]
+    for meaning in (*told, b"", b"{", b"\xff\xfe", b"NaN", b'{"schema": "calibstat-ledger/1"', b"[" * 10_000):
+        parquet.write_table(content.replace_schema_metadata({b"calibstat": meaning}), place)
+        with pytest.raises(ValueError, match=r"b\.parquet") as raised:
+            cs.Ledger.load(place)
+        assert type(raised.value) is ValueError, meaning
+    assert len(told) > 80
+
+
+@pytest.mark.slow
+def test_a_file_with_any_byte_changed_is_refused_or_the_same(tmp_path):
+    saved = ledger(200)
+    path = tmp_path / "a.parquet"
+    saved.save(path)
+    content, rng = path.read_bytes(), np.random.default_rng(0)
+    for place in rng.choice(len(content), min(2000, len(content)), replace=False):
+        damaged = bytearray(content)
+        damaged[place] ^= int(rng.integers(1, 256))
+        path.write_bytes(damaged)
+        with suppress(ValueError):  # any other error fails
+            assert len(cs.Ledger.load(path).table) == len(saved.table)
 
 
 def test_other_and_damaged_files_are_refused(tmp_path):
