@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace) -> None:
     measure = Measure(read_estimator(arguments.estimator))
     with plain_warnings(), options.named_options(OPTIONS):
         sample, by = read_audited(arguments, "--by", arguments.by or ["*"], measure)
-        question = one_question(sample.predictions, arguments.lens, measure, two="an audit")
+        question = one_question(sample.known, arguments.lens, measure, two="an audit")
         if arguments.curves:
             _audit_curves(arguments, sample, by, question.view.lens)
             return

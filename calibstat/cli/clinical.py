@@ -35,13 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Read the sample, summarise it, print the summary."""
     with plain_warnings():
-        sample = read_sample(arguments, arguments.by, "--by")
-        question = one_question(sample.predictions, arguments.lens, Measure(), two="a clinical summary")
+        sample = read_sample(arguments, arguments.by, "--by", in_parts=True)
+        question = one_question(sample.known, arguments.lens, Measure(), two="a clinical summary")
         with ProgressBar("summarising"):
             found = cs.clinical_summary(
                 sample,
                 lens=question.view.lens,
-                by=list(sample.predictions.variables) if arguments.by else (),
+                by=list(sample.known.variables) if arguments.by else (),
                 confidence_level=arguments.confidence_level,
                 n_resamples=arguments.n_resamples,
                 rng=arguments.seed,

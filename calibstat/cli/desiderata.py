@@ -50,8 +50,8 @@ def run(arguments: argparse.Namespace) -> None:
     measure = Measure(None, arguments.bins, read_binning(arguments.binning))
     chosen = arguments.bins is not None or arguments.binning != "equal-mass"
     with plain_warnings():
-        sample = read_sample(arguments, variables_asked(arguments.lens, (), measure), "--lens")
-        question = one_question(sample.predictions, arguments.lens, measure, two="calibstat desiderata")
+        sample = read_sample(arguments, variables_asked(arguments.lens, (), measure), "--lens", in_parts=True)
+        question = one_question(sample.known, arguments.lens, measure, two="calibstat desiderata")
         with ProgressBar("measuring"):
             found = cs.desiderata(
                 sample,

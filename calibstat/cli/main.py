@@ -66,8 +66,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
+    asked = _joined(argv)
+    if asked[:1] == ["test"] and any(each.partition("=")[0] == "--by" for each in asked):
+        asked = ["audit", *asked[1:]]  # groups are audited
     try:
-        arguments = _parsed(_joined(argv))
+        arguments = _parsed(asked)
         return int(_module(arguments.command).run(arguments) or 0)
     finally:
         if sys.stdout:  # None where it was closed

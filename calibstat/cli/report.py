@@ -25,6 +25,7 @@ from calibstat.cli import options
 from calibstat.cli.questions import Measure, labels_asked, one_lens, read_sample, sample_columns, variables_asked
 from calibstat.cli.text import ProgressBar, plain_warnings, say
 from calibstat.data.parameters import keep
+from calibstat.ledgers.batches import is_large
 from calibstat.reports.report import FORMATS
 
 
@@ -141,8 +142,8 @@ def _read(arguments: argparse.Namespace) -> dict[str, cs.Sample]:
     models = {}
     for name, file in zip(names, files, strict=True):
         one = argparse.Namespace(**vars(arguments) | {"file": file})
-        sample = models[name] = read_sample(one, columns, "--by")
-        if arguments.confidence is None:
+        sample = models[name] = read_sample(one, columns, "--by", in_parts=True)
+        if arguments.confidence is None and not is_large(file):
             keep(sample, origin=_origin(one, columns))
     return models
 

@@ -7,6 +7,7 @@ calibrator was fitted on.
 example commands:
   calibstat test predictions.csv --label actual --probs 'prob_*'
   calibstat test predictions.csv.gz --label actual --probs 'prob_*' --given age
+  calibstat test 'part-*.parquet' --label actual --probs 'prob_*' --by region
   calibstat test predictions.csv --label correct --confidence conf
   calibstat test predictions.csv --label y --probs p \
     --estimator 'DebiasedL2(EqualWidth(10))' --format json

@@ -381,7 +381,7 @@ def _reader(path: Path) -> Callable[[Path, Choose], dict[str, Any]]:
     if not path.exists():
         raise ValueError("there is no such file")
     if path.is_dir():
-        raise ValueError("it is a folder; name a file")
+        raise ValueError("it is a folder; name a file, or count all of its files by Ledger.collect")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in COMPRESSIONS:
         suffixes.pop()

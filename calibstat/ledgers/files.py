@@ -65,7 +65,7 @@ def read(path: Any) -> tuple[pd.DataFrame, dict[str, Any]]:
 
 def _fault_of_meaning(known: dict[str, Any]) -> str:
     """Say what cannot be so in what a file says of its table, or nothing."""
-    by, lenses, left_out = (known.get(name) for name in ("by", "lenses", "left_out"))
+    by, lenses, left_out = (known.get(name, "") for name in ("by", "lenses", "left_out"))
     if not isinstance(by, list) or not all(isinstance(name, str) for name in by) or len(set(by)) < len(by):
         return "it does not say by which columns rows are kept apart"
     if not isinstance(lenses, list) or not lenses or not all(map(_is_lens, lenses)):

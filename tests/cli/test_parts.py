@@ -179,3 +179,24 @@ def test_a_count_below_zero_is_named_by_row_and_column(grouped, capsys):
         "calibstat: error: column 'e' is -1 in row 5 (the first row of data is 1), but a whole number of rows, 0 or "
         "more, is expected\n"
     )
+
+
+def test_groups_of_a_test_are_audited(folder, capsys):
+    asked = [str(folder / "part-*.parquet"), *ASKED, "--by", "site", "--seed", "1"]
+    assert records(capsys, "test", *asked) == records(capsys, "audit", *asked)
+    assert records(capsys, "test", *asked[:-4], "--by=site", *asked[-2:]) == records(capsys, "audit", *asked)
+
+
+@pytest.mark.parametrize("command", ["clinical", "desiderata"])
+def test_summaries_are_of_all_files(folder, capsys, command):
+    assert main([command, str(folder / "part-*.parquet"), *ASKED, "--n-resamples", "99"]) == 0
+    found = capsys.readouterr().out
+    assert main([command, str(folder / "whole.csv"), *ASKED, "--n-resamples", "99"]) == 0
+    assert found.splitlines()[0][:30] == capsys.readouterr().out.splitlines()[0][:30]
+
+
+def test_a_report_is_of_all_files(folder, capsys):
+    place = folder / "report.html"
+    asked = ["--no-calibrators", "--seed", "1", "--output", str(place)]
+    assert main(["report", str(folder / "part-*.parquet"), *ASKED, "--by", "site", *asked]) == 0
+    assert "3000" in place.read_text()
