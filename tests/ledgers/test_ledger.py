@@ -249,3 +249,15 @@ def test_missing_groups_are_refused():
     table.loc[3, "code"] = None
     with pytest.raises(ValueError, match="the column 'code' of groups has missing values"):
         cs.Ledger.from_frame(table, by=TYPED, labels=(False, True))
+
+
+def test_predictions_that_errors_of_rounding_part_are_counted_together():
+    """Alone they keep their value, and so their cell; together they are in that of their mean."""
+    estimator = cs.ECE(cs.EqualWidth(10))
+    below, above = np.nextafter(0.3, 0), 0.1 + 0.2
+    for near in (below, above):
+        sample = cs.Sample([0, 1] * 50, np.repeat([near, 0.25], 50))
+        assert estimator(cs.Ledger.count(sample).sample()) == pytest.approx(estimator(sample))
+    both = cs.Ledger.count(cs.Sample([0, 1] * 50, np.repeat([below, above], 50)))
+    assert both.table["rows"].tolist() == [100]
+    assert both.sample().each.event == pytest.approx([0.3])

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sqlglot import parse
+from sqlglot import exp, parse
 
 import calibstat as cs
 from calibstat.ledgers.table import COUNTS, SUMS
@@ -65,6 +65,40 @@ def test_names_are_quoted_and_never_code():
     query = cs.ledger_sql(["main", "t"], y_true="y", y_prob=odd, labels=(0, 1), by="group", dialect="duckdb")
     found = cs.Ledger.from_frame(in_duckdb(frame, query), labels=(0, 1), by="group")
     assert len(found) == len(frame)
+
+
+AWKWARD = ["p", "Happened", "select", "group by", "a.b", "it's", "ü", "%s", "x`y", "middle", "1"]
+
+
+@pytest.mark.parametrize("dialect", RUN)
+@pytest.mark.parametrize("name", AWKWARD)
+def test_columns_may_have_awkward_names(dialect, name):
+    """Also those of columns that the query makes itself, in any place."""
+    others = [each for each in AWKWARD if each != name]
+    frame = rows(300).rename(columns={"p": name, "y": others[0], "site": others[1]})
+    names = {"y_true": others[0], "y_prob": name, "by": [others[1]], "labels": (0, 1)}
+    found = cs.Ledger.from_frame(
+        RUN[dialect](frame, cs.ledger_sql("t", **names, dialect=dialect)), labels=(0, 1), by=[others[1]]
+    )
+    expected = cs.Ledger.count(
+        cs.Sample.from_frame(frame, y_true=others[0], y_prob=name, variables=[others[1]]), by=[others[1]]
+    )
+    pd.testing.assert_frame_equal(found.table, expected.table, check_dtype=False, rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgres", "bigquery", "snowflake", "spark"])
+@pytest.mark.parametrize("name", [*AWKWARD, 'q"r'])
+def test_awkward_names_are_columns_in_every_dialect(dialect, name):
+    if dialect == "bigquery" and name == "a.b":
+        pytest.skip("no column of BigQuery has a dot in its name")
+    query = cs.ledger_sql(["lake", name], y_true=name, y_prob=name, by=[name], labels=("no", name), dialect=dialect)
+    (read,) = parse(query, dialect=dialect)
+    assert [each.alias_or_name for each in read.selects] == [name, "step", *COUNTS, *SUMS]
+    asked = {each.name for each in read.find_all(exp.Column)} - {"p", "happened", "scaled", "halvings", "filled"}
+    assert asked - {"mirrored", "middle", "distance", "step", "group_of_ledger_0"} <= {name}
+    (table,) = read.find_all(exp.Table)
+    assert (table.db, table.name) == ("lake", name)
+    assert {each.this for each in read.find_all(exp.Literal) if each.is_string} == {"no", name}
 
 
 @pytest.mark.parametrize("dialect", ["postgres", "bigquery", "snowflake", "spark", "mysql", "tsql", "redshift"])
