@@ -73,3 +73,43 @@ def test_the_test_of_a_file_is_that_of_its_rows(file):
     expected = cs.calibration_test(cs.Sample.read(path, y_true="y", y_prob="p"), estimator)
     assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-9)
     assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
+
+
+# The same file by engines, each in a process of its own; dask counts in two further ones.
+ENGINES = {
+    "polars": "import polars; source = polars.scan_parquet({path!r})",
+    "DuckDB": "import duckdb; source = duckdb.read_parquet({path!r})",
+    "dask": """
+import dask.dataframe as dd, distributed
+cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+client = distributed.Client(cluster)
+source = dd.read_parquet({path!r}, split_row_groups=8)
+""",
+}
+COUNTED_BY = """
+import json, time
+import calibstat as cs
+
+if __name__ == "__main__":
+    {source}
+    begin = time.process_time()
+    ledger = cs.Ledger.collect(source, y_true="y", y_prob="p")
+    took = time.process_time() - begin
+    pvalue = cs.calibration_test(ledger.sample(), cs.ECE(cs.EqualWidth(15))).pvalue
+    print(json.dumps([took, pvalue, ledger.table[["step", "rows", "events"]].to_numpy().tolist()]))
+"""
+# Nanoseconds of a row; those of dask pass in its workers.
+MOST = {"polars": 300, "DuckDB": 250, "dask": 300}
+
+
+def test_engines_count_the_same(file, ratios):
+    path, n = file
+    expected = cs.Ledger.collect(path, y_true="y", y_prob="p")
+    pvalue = cs.calibration_test(expected.sample(), cs.ECE(cs.EqualWidth(15))).pvalue
+    for name, source in ENGINES.items():
+        indented = source.format(path=str(path)).strip().replace("\n", "\n    ")
+        took, found, counts = json.loads(fresh_process(COUNTED_BY.format(source=indented)))
+        assert counts == expected.table[["step", "rows", "events"]].to_numpy().tolist()
+        assert found == pytest.approx(pvalue, rel=1e-9)
+        by = f"{name} (its client)" if name == "dask" else name
+        ratios.record(f"ledger of {n:.0e} rows by {by}", took / n * 1e9, MOST[name], 1, unit="ns a row")
