@@ -261,3 +261,13 @@ def test_predictions_that_errors_of_rounding_part_are_counted_together():
     both = cs.Ledger.count(cs.Sample([0, 1] * 50, np.repeat([below, above], 50)))
     assert both.table["rows"].tolist() == [100]
     assert both.sample().each.event == pytest.approx([0.3])
+
+
+def test_means_of_steps_are_no_distinct_predictions_of_desiderata():
+    """With as many rows in each step they were taken for such, and the error was noise in thousands of cells."""
+    sample = rows(n=100_000)
+    found, expected = (
+        cs.desiderata(each, n_resamples=99, rng=0) for each in (cs.Ledger.count(sample).sample(), sample)
+    )
+    errors = [each.measures[0].value for each in (found, expected)]
+    assert errors[0] == pytest.approx(errors[1], rel=0.1)
