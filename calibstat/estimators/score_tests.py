@@ -260,7 +260,7 @@ class TableEvaluator(Evaluator):
         if len(table) == 2:
             step = table[1] - table[0]
             self.variance = np.multiply(step, step, out=step)
-            for each in rows:
+            for each in rows if predictions.powers is None else [predictions.label_variance]:
                 self.variance *= each
         else:
             means = (rows * table).sum(axis=0)

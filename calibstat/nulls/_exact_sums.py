@@ -282,7 +282,7 @@ def _padded(masses: Floats, length: int) -> Floats:
 # atom would then fall below it, and the p-value would be too small.
 
 # Cells are rounded together if they have at most about this many combinations of counts that are not rare.
-_COMBINATIONS_OF_GRID, _NOT_RARE = 2**19, 1e-13
+_COMBINATIONS_OF_GRID = 2**19
 # The largest number of combinations plus grid points times roundings, which takes about half a second.
 _GRID_NUMBERS = 2**25
 # Grid points that are held in memory at once.
@@ -294,13 +294,15 @@ _GRID_TOGETHER = 2**14
 _TRIALS = (2**12, 2**14)
 _SHRINKS = 0.45
 _TRIES = 3
-# At most exp(-25) = 1.4e-11 of the mass lies beyond the grid.
-_GRID_BEYOND = 25.0
+# At most exp(-25) = 1.4e-11 of the mass lies beyond the grid. The grid does not depend on rarer counts than
+# this, which rounding errors keep or leave out; beyond it they count as its end.
+_GRID_BEYOND, _RARE = 25.0, 1e-13
 
 
 def grid_sum(cells: Sequence[Atoms], tolerance: float) -> tuple[Atoms, float] | None:
     """Return the law of the sum, rounded up, and a bound of the rounding; None if `tolerance` costs too much."""
-    farthest, groups = -_few_digits(-reach(cells, _GRID_BEYOND)), _grouped(cells)
+    often = [Atoms(each.values[kept], each.masses[kept]) for each in cells for kept in [each.masses > _RARE]]
+    farthest, groups = -_few_digits(-reach(often, _GRID_BEYOND)), _grouped(cells)
     alone = [[cell] for cell in cells]
     trials = [
         _excess(_convolve(alone, farthest / points, points + len(cells) + 1), len(cells), tolerance)
@@ -333,12 +335,12 @@ def _few_digits(step: float) -> float:
 def _grouped(cells: Sequence[Atoms]) -> list[list[Atoms]]:
     """Group the cells, wide ones first, each in the first group with room for it.
 
-    Neither order nor room depends on the rarest counts, which rounding errors keep or leave out.
+    Neither order nor room depends on rare counts.
     """
     groups: list[list[Atoms]] = []
     sizes: list[int] = []
     for cell in sorted(cells, key=lambda each: -each.variance):
-        n_values = int(np.count_nonzero(cell.masses > _NOT_RARE))
+        n_values = int(np.count_nonzero(cell.masses > _RARE))
         home = next((at for at, size in enumerate(sizes) if size * n_values <= _COMBINATIONS_OF_GRID), None)
         if home is None:
             groups.append([cell])

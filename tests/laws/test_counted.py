@@ -136,6 +136,16 @@ def test_more_rows_than_can_be_written_out_are_tested():
         cs.calibration_test(calibrated, cs.KendallTau())
 
 
+ALIGNED = [  # whole steps in each cell
+    cs.ECE(cs.EqualWidth(15)),
+    cs.RMSCE(cs.EqualWidth(5)),
+    cs.MaximumMiscalibration(cs.EqualWidth(10)),
+    cs.HosmerLemeshow(cs.EqualWidth(10)),
+    cs.MeanCalibration(),
+    cs.ObservedToExpected(),
+]
+
+
 def in_steps(p, y):
     """Rows counted in a few steps of the prediction, each with its mean and the powers of distances to it."""
     return cs.Ledger.count(cs.Sample(y, p, labels=[0, 1])).sample()
@@ -147,17 +157,16 @@ def test_powers_of_steps_are_as_good_as_rows(n, place):
     rng = np.random.default_rng(n)
     p = rng.random(n) if place == "everywhere" else rng.beta(0.05, 0.05, n)
     y = (rng.random(n) < p).astype(int)
-    for estimator in (
-        cs.ECE(cs.EqualWidth(15)),
-        cs.RMSCE(cs.EqualWidth(5)),
-        cs.MaximumMiscalibration(cs.EqualWidth(10)),
-    ):
+    for estimator in ALIGNED:
         expected = cs.calibration_test(cs.Sample(y, p, labels=[0, 1]), estimator, rng=1)
         if expected.null_distribution.monte_carlo:
             continue
         found = cs.calibration_test(in_steps(p, y), estimator)
         assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
         assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-9)
+        assert (found.standardized is None) == (expected.standardized is None)
+        if expected.standardized is not None:
+            assert found.standardized == pytest.approx(expected.standardized, rel=1e-9)
 
 
 ESTIMATED = [
