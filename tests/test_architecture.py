@@ -109,6 +109,7 @@ DOORS = {
     "numba": ("_fast/",),
     "tqdm": ("_progress.py",),
     "jinja2": ("reports/",),
+    "fastjsonschema": ("reports/",),
     "torch": (),
     "polars": (),
 }

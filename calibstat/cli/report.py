@@ -21,6 +21,7 @@ from pathlib import Path
 
 import calibstat as cs
 from calibstat._files import check_writable
+from calibstat._warn import noting
 from calibstat.cli import options
 from calibstat.cli.questions import Measure, labels_asked, one_lens, read_sample, sample_columns, variables_asked
 from calibstat.cli.text import ProgressBar, plain_warnings, say
@@ -142,16 +143,21 @@ def _read(arguments: argparse.Namespace) -> dict[str, cs.Sample]:
     models = {}
     for name, file in zip(names, files, strict=True):
         one = argparse.Namespace(**vars(arguments) | {"file": file})
-        sample = models[name] = read_sample(one, columns, "--by", in_parts=True)
-        if arguments.confidence is None and not is_large(file):
+        with noting() as notes:
+            sample = models[name] = read_sample(one, columns, "--by", in_parts=True)
+        keep(sample, notes=tuple(notes))
+        if not is_large(file):
             keep(sample, origin=_origin(one, columns))
     return models
 
 
 def _origin(arguments: argparse.Namespace, columns: Sequence[str]) -> dict[str, object]:
-    """Return what `Sample.read` would be asked for to read the same."""
+    """Return what `Sample.read` would be asked for to read the same; of confidences, `Sample.from_confidence`."""
     prevalence = arguments.prevalence and (
         arguments.prevalence[0] if len(arguments.prevalence) == 1 else arguments.prevalence
     )
     how = {"labels": labels_asked(arguments), "nan_policy": arguments.nan_policy, "prevalence": prevalence}
-    return {"path": arguments.file, **sample_columns(arguments, columns), **how}
+    read = {"path": arguments.file, **sample_columns(arguments, columns), **how}
+    if arguments.confidence is not None:
+        read |= {"confidence": read.pop("y_prob"), "correct": read.pop("y_true")}
+    return read

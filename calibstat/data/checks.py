@@ -11,7 +11,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._text import counted, some_of
-from calibstat._warn import warn
+from calibstat._warn import note, warn
 from calibstat.data._classes import SORTED, as_labels, as_sampled, better_order, classes_of_columns
 from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Bools, Floats, Ints, Top, Variable, top_of, two_columns
 from calibstat.data.columns import Column, as_array, column, names_of, occurring, refuse_lazy, shortened
@@ -94,6 +94,7 @@ def examine(
 
 
 _MOST_TOLD = 4
+_MANY_MISSING = 0.05  # a share of the rows that is worth a note
 
 
 def all_of(*checks: Callable[[], Any]) -> list[Any]:
@@ -128,8 +129,8 @@ def warn_of_order(found: Examined) -> None:
     if better is None:
         if found.guessed:
             warn(
-                f"{found.source.partition(';')[0]}: their names spell no labels; if that order is right, pass "
-                f"labels={list(found.classes)}",
+                f"{found.source.partition(';')[0]}: their names spell no labels",
+                advice=f"; if that order is right, pass labels={list(found.classes)}",
             )
         return
     order, before, after = better
@@ -137,7 +138,8 @@ def warn_of_order(found: Examined) -> None:
     other = f"P(label = {meant[-1]})" if found.rows.ndim == 1 else f"the order {', '.join(map(str, meant))}"
     warn(
         f"{found.source.partition(';')[0]}, but {other} fits far better (Brier score {after:.3g} instead of "
-        f"{before:.3g}); if that is what y_prob holds, pass labels={meant}",
+        f"{before:.3g})",
+        advice=f"; if that is what y_prob holds, pass labels={meant}",
     )
 
 
@@ -182,8 +184,9 @@ def _warn_of_counts(weights: Floats) -> None:
         warn(
             f"sample_weight holds whole numbers that add up to {total:g} in {counted(n, 'row')}: are they counts? "
             "They are taken as importance weights, whose ratios alone matter, so results speak of "
-            f"{counted(n, 'row')}. If they count rows, repeat each row as often, for example "
-            "y_true=numpy.repeat(y_true, counts); if not, divide them by their mean.",
+            f"{counted(n, 'row')}.",
+            advice=" If they count rows, repeat each row as often, for example y_true=numpy.repeat(y_true, counts); "
+            "if not, divide them by their mean.",
         )
 
 
@@ -354,6 +357,8 @@ def without_missing(given: Arguments, nan_policy: str, columns: Sequence[str] | 
     kept = ~np.logical_or.reduce(list(found.values()))
     if not kept.any():
         raise ValueError(f"no rows are left: something is missing in each of the {len(kept)} ({counts})")
+    if (~kept).mean() > _MANY_MISSING:
+        note(f"{int((~kept).sum())} of {counted(len(kept), 'row')} were left out, as something is missing in them.")
     where = ", ".join(f"{_IN_WORDS.get(name, name)}: {int(rows.sum())}" for name, rows in found.items())
     return given.take(kept), f"; {int((~kept).sum())} of {counted(len(kept), 'row')} omitted (missing in {where})"
 

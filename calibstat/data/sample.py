@@ -12,6 +12,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._text import counted, safe, shown
+from calibstat._warn import noting
 from calibstat.data.arrays import (
     ROWS_IN_CACHE,
     Array,
@@ -71,6 +72,8 @@ class Sample:
         The column of the label that occurred, row by row.
     origin : dict or None
         Of a sample that `read` gave: what `read` was asked for, by which it can be read again.
+    notes : tuple of str
+        What was warned of while the arguments were taken, and how many rows were left out if many were.
 
     Raises
     ------
@@ -92,6 +95,7 @@ class Sample:
     predictions: Predictions
     outcomes: Ints
     origin: ClassVar[Mapping[str, Any] | None] = None
+    notes: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
@@ -107,16 +111,23 @@ class Sample:
     ) -> None:
         rows = {"variables": variables, "sample_weight": sample_weight, "groups": groups}
         how = {"labels": labels, "nan_policy": nan_policy, "prevalence": prevalence}
-        self._take_over(examine(y_true, y_prob, **rows, **how))
+        with noting() as notes:
+            self._take_over(examine(y_true, y_prob, **rows, **how))
+        keep(self, notes=tuple(notes))
 
     @classmethod
     def _examined(cls, seen: str = "", **arguments: Any) -> Sample:
         if "y_true" not in arguments:
             from calibstat.data.counted import counted_sample  # it needs this file
 
-            return counted_sample(**arguments)
+            with noting() as notes:
+                found = counted_sample(**arguments)
+            keep(found, notes=tuple(notes))
+            return found
         sample = object.__new__(cls)
-        sample._take_over(examine(**arguments), seen)
+        with noting() as notes:
+            sample._take_over(examine(**arguments), seen)
+        keep(sample, notes=tuple(notes))
         return sample
 
     def _take_over(self, found: Examined, seen: str = "") -> None:
@@ -220,8 +231,9 @@ class Sample:
         columns = {"y_true": y_true, "y_prob": y_prob, "variables": variables, "sample_weight": sample_weight}
         columns |= {"groups": groups, "counts": counts, "events": events, "trials": trials}
         how = {"labels": labels, "nan_policy": nan_policy, "prevalence": prevalence}
-        sample = cls._examined(**file_arguments(path, **columns), **how)
-        keep(sample, origin={"path": str(path), **columns, **how})
+        with noting() as notes:
+            sample = cls._examined(**file_arguments(path, **columns), **how)
+        keep(sample, notes=tuple(notes), origin={"path": str(path), **columns, **how})
         return sample
 
     @classmethod

@@ -395,7 +395,7 @@ class ReliabilityDisplay(SampleDisplay):
     @property
     def _lines(self) -> tuple[str, ...]:
         """The answer above the axes; of several models, which one is furthest beyond its noise."""
-        if not self.beside:
+        if self.lines or not self.beside:
             return self.lines or (self.answer.lines if self.answer else ())
         answers = [(each.name or "", each.answer) for each in (self, *self.beside) if each.answer]
         name, worst = max(answers, key=lambda each: (each[1].beyond > 0, each[1].error - each[1].noise))

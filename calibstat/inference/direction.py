@@ -28,8 +28,8 @@ class Direction(NamedTuple):
 
     The slope is NaN where predictions are all equal, the outcomes are separated, or a prediction is 0 or 1 (`certain`),
     whose log-odds are infinite. The errors are the standard deviation of the share of events under calibration, and the
-    standard error of the slope. `inner` are slope and error without the most extreme rows, and `n_clipped` counts the
-    rows whose log-odds were moved to those of 1e-9 or 1 - 1e-9.
+    standard error of the slope. `inner` are slope and error without the most extreme rows, and so of the other rows
+    where some are predicted 0 or 1; `n_clipped` counts the rows whose log-odds were moved to those of 1e-9 or 1 - 1e-9.
     """
 
     predicted: float
@@ -55,17 +55,28 @@ class Direction(NamedTuple):
         found = ["too high" if high > 0 else "too low"] if abs(high) > CLEAR * self.mean_error else []
         return " and ".join([*found, *filter(None, [inclined])])
 
+    @property
+    def _slopes(self) -> list[tuple[float, float]]:
+        """The slopes and errors that words rest on: of all rows, if there is one, and without the most extreme rows."""
+        return [self.inner] if self.certain else [(self.slope, self.slope_error), self.inner]
+
     def inclined(self, reach: float = CLEAR) -> str:
         """What the slope shows by so many standard errors, of all rows and without the most extreme: "too extreme"."""
-        words = {_inclined(*each, reach) for each in ((self.slope, self.slope_error), self.inner)}
+        words = {_inclined(*each, reach) for each in self._slopes}
         return words.pop() if len(words) == 1 else ""
+
+    @property
+    def steepness(self) -> float:
+        """How many standard errors the slope is away from one, with and without the most extreme rows; 0 if none is."""
+        return min(abs(1 - slope) / error if error > 0 else 0.0 for slope, error in self._slopes)
 
     @property
     def of_slope(self) -> str:
         """Say what the slope is without the most extreme rows, and of which it is clipped; "" where neither matters."""
         found = []
         if self.inner[0] != self.slope and isfinite(self.inner[0]):
-            found.append(f"without the most extreme {percent(_MOST_EXTREME)} of the rows it is {self.inner[0]:.3g}")
+            rows = "rows, and those of 0 and 1," if self.certain else f"{percent(_MOST_EXTREME)} of the rows"
+            found.append(f"without the most extreme {rows} it is {self.inner[0]:.3g}")
         if self.n_clipped:
             near = f"nearer than {SMALLEST_PROBABILITY:g} to 0 or 1"
             found.append(f"{counted(self.n_clipped, 'row')} with predictions {near} count as predicted that near")
@@ -105,13 +116,13 @@ def direction_of(seen: Sample) -> Direction | None:
     spread = float(np.sqrt(squares @ (event * (1 - event))))
     share = float(np.sqrt(squares.sum()))  # the standard error of a mean of rows with these weights, in their deviation
     found = Direction(float(mass @ event), float(mass @ outcomes), nan, spread)
-    if certain(event, mass):
-        return found._replace(certain=True)
     clipped = (event < SMALLEST_PROBABILITY) | (event > 1 - SMALLEST_PROBABILITY)
     n_clipped = int(np.sum(predictions.multiplicity * (clipped & (mass > 0))))
     (slope, error), inner = (
         (each, each_error * share) for each, each_error in _slopes(clipped_logit(event), outcomes, mass)
     )
+    if certain(event, mass):
+        return found._replace(certain=True, inner=inner)
     return found._replace(slope=slope, slope_error=error, inner=inner, n_clipped=n_clipped)
 
 

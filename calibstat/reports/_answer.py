@@ -12,7 +12,7 @@ from calibstat.comparisons.splits import UNCALIBRATED
 from calibstat.estimators.base import all_weights
 from calibstat.estimators.base import happened as happening
 from calibstat.inference.compare_models import ModelComparison
-from calibstat.inference.direction import Direction
+from calibstat.inference.direction import WRONG_ORDER, Direction
 from calibstat.lenses.relabel import CANONICAL, TopLabel
 from calibstat.reports import _words as words
 from calibstat.reports._findings import Findings, View
@@ -28,6 +28,13 @@ _OVER_NEARLY_ALL = 0.9  # an interval with so large a share of the rows is no pl
 def answer(found: Findings) -> dict[str, Any]:
     """Return headline, sentences and tiles."""
     return {"headline": headline(found), "sentences": sentences(found), "tiles": tiles(found)}
+
+
+def answers(found: Findings) -> list[dict[str, Any]]:
+    """Return the answer of each lens but the first, which the whole answer is about."""
+    if not switched(found):
+        return []
+    return [{"lens": lens_name(view), **answer(found.through(view))} for view in found.own[1:]]
 
 
 def unit_of(view: View) -> words.Unit:
@@ -58,7 +65,7 @@ def at_the_ends(view: View) -> str:
     if direction is None:
         return ""
     event, weights, outcomes = seen.predictions.event, all_weights(seen.predictions, None), happening(seen.outcomes)
-    sign = 1 if direction.slope < 1 else -1
+    sign = -1 if direction.inclined() == "too timid" else 1
     low, high = np.quantile(event, [_END, 1 - _END])
     found = []
     for where, rows, way in (("most", event >= high, sign), ("least", event <= low, -sign)):
@@ -100,15 +107,13 @@ def how_much(view: View) -> str:
 def _does(view: View) -> str:
     """Say how a model errs, by the stronger evidence: of the mean, or of the slope."""
     direction = cast(Direction, view.direction)
-    if direction.certain:  # there is no slope beside which the mean could be the stronger evidence
-        return "is off"
     if view.evidence == "mean":
         high = direction.predicted > direction.happened
         does = (_TOO_SURE if high else _UNSURE) if is_top(view) else (_TOO_HIGH if high else _TOO_LOW)
-    elif view.evidence == "slope" and direction.slope < 0 and view.in_wrong_order:
+    elif view.evidence == "slope" and direction.inclined() == WRONG_ORDER:
         return "puts the cases in the wrong order"
     elif view.evidence == "slope":
-        does = _TOO_SURE if direction.slope < 1 else _UNSURE
+        does = _TOO_SURE if direction.inclined() == "too extreme" else _UNSURE
     else:
         return "is off, though no difference on average is shown"
     return does.format(how_much(view))
@@ -138,6 +143,29 @@ def _some_evidence(view: View, model: str) -> str:
     if view.strong:
         return model
     return f"There is some evidence that {model[:1].lower()}{model[1:]}"
+
+
+def lens_name(view: View) -> str:
+    """Return the name of a view in the switch and in tables."""
+    return shown(view.name or view.what)
+
+
+def switched(found: Findings) -> list[str]:
+    """Return the names that the switch offers: the lenses of the model, where there are several."""
+    names = [lens_name(view) for view in found.own]
+    return names if len(names) > 1 else []
+
+
+def switch_of(found: Findings, view: View) -> str:
+    """Return the name by which the switch shows what is seen in a view, "" where there is no switch."""
+    if not switched(found):
+        return ""
+    return next(lens_name(each) for each in found.own if each.name == view.name)
+
+
+def confidence_of(found: Findings) -> str:
+    """Write the confidence of all intervals: "95 %"."""
+    return words.confidence(found.main.test.level)
 
 
 def name_of(view: View) -> str:
@@ -182,7 +210,13 @@ def sentences(found: Findings) -> list[str]:
     others = [view for view in found.own if view.rejected and view is not main]
     if main.rejected and others:
         told.append(f"Of {counted(len(found.own) - 1, 'other lens')} {len(others)} show an error too.")
-    return [*told, *_margin(found, level), *_advice(found)]
+    return [*told, *_margin(found, level), *_advice(found), *_look_first(found)]
+
+
+def _look_first(found: Findings) -> list[str]:
+    """Say what was found while the data were read that may make all of this wrong."""
+    notes = dict.fromkeys(note for sample in found.samples.values() for note in sample.notes)
+    return [f"Look at the data first: {words.of_reading(note).rstrip('.')}." for note in notes]
 
 
 def _advice(found: Findings) -> list[str]:
@@ -253,8 +287,12 @@ def tiles(found: Findings) -> list[dict[str, str]]:
     if main.cox is not None and isfinite(main.cox.slope):
         tile = _tile("Slope", main.cox.slope, main.cox.slope_interval)
         if main.slope_rests_on_extremes:
-            tile["range"] += f"; {main.slope_inside:.3f} without the most extreme 0.1 %"
+            tile["range"] += f"; {cast(Direction, main.direction).inner[0]:.3f} without the most extreme 0.1 %"
         shown_tiles.append(tile)
+    elif main.direction is not None and isfinite(main.direction.inner[0]):
+        shown_tiles.append({
+            "name": "Slope", "value": f"{main.direction.inner[0]:.3f}", "range": "without predictions of 0 and 1"
+        })  # fmt: skip
     name = "Average error (ECE)" if main.direction is not None else "Average error"
     shown_tiles.append({"name": name, "value": _three(value), "range": f"noise alone {_three(noise)}"})
     worst = _worst_tile(found)

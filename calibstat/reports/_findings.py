@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import ceil, isfinite, nan
+from itertools import pairwise
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from calibstat._dataclass import dataclass
-from calibstat._progress import track
+from calibstat._progress import part, track
 from calibstat._text import shown
 from calibstat.auditing.audit import GroupFinding, SubgroupAudit, subgroup_audit
 from calibstat.auditing.groups import form_groups, look
@@ -49,7 +50,6 @@ _MOST_AT_999 = 40  # so many p-values of 999 redraws can still be rejected when 
 _MOST_CELLS, _ROWS_OF_A_CELL = 15, 10
 _ROWS_OF_A_GROUP, _MOST_LEFT_OUT = 50, 5
 _STRONG = 0.01  # a p-value up to which evidence is not called "some"
-_EXTREME = 0.001  # the share of rows with the most extreme predictions, without which a slope must stand out too
 _RUNS = 400  # of the search for the smallest error that is seen
 _DRAWS_BEYOND = 5  # of noise, so many are expected beyond the end of an interval
 _MEAN = ECE(EqualMass(1))  # the size of the difference of the two means
@@ -75,8 +75,7 @@ class View:
 
     `difference` is the share that happened minus the mean prediction, with its interval; NaN, as are ratio and slope,
     where more than two outcomes are seen. `test.pvalue` is of the view by itself, `adjusted` over all views, and `tail`
-    about how small that is where no redraw reaches it. `inside` is the direction without the most extreme predictions,
-    and `bound` the upper bound of the test of a margin.
+    about how small that is where no redraw reaches it. `bound` is the upper bound of the test of a margin.
     """
 
     model: str
@@ -91,7 +90,6 @@ class View:
     cox: CoxFit | None
     adjusted: float
     tail: float | None = None
-    inside: Direction | None = None
     in_part: int | None = None
     bound: float = 0.0
 
@@ -133,33 +131,21 @@ class View:
 
         The confidence in the predicted class errs in its mean, if that stands out.
         """
-        direction, inside = self.direction, self.inside
+        direction = self.direction
         if direction is None:
             return ""
         mean = abs(direction.predicted - direction.happened) / direction.mean_error if direction.mean_error > 0 else 0.0
-        slope = 0.0 if self.slope_rests_on_extremes else min(_away(direction), _away(inside or direction))
+        slope = direction.steepness if direction.inclined() else 0.0
         if max(mean, slope) <= CLEAR:
             return ""
         of_top = isinstance(self.lens, TopLabel) or bool(self.seen.predictions.seen)
         return "mean" if mean >= slope or (of_top and mean > CLEAR) else "slope"
 
     @property
-    def in_wrong_order(self) -> bool:
-        """Whether the slope is below zero, beyond noise."""
-        return self.direction is not None and self.direction.slope < -CLEAR * self.direction.slope_error
-
-    @property
-    def slope_inside(self) -> float:
-        """The slope without the most extreme predictions."""
-        return nan if self.inside is None else self.inside.slope
-
-    @property
     def slope_rests_on_extremes(self) -> bool:
         """Whether the slope stands out from noise, but not to the same side without the most extreme rows."""
-        whole, inside = self.direction, self.inside
-        if whole is None or inside is None or _away(whole) <= CLEAR:
-            return False
-        return not _away(inside) > CLEAR or (whole.slope < 1) != (inside.slope < 1)
+        found = self.direction
+        return found is not None and abs(1 - found.slope) > CLEAR * found.slope_error and not found.inclined()
 
     @property
     def difference(self) -> float:
@@ -170,21 +156,6 @@ class View:
     def difference_ends(self) -> tuple[float, float] | None:
         """The interval of the difference; those of all views of a model hold together."""
         return with_sign(self.difference, self.mean and self.mean.estimate, self.mean and self.mean.confidence_interval)
-
-
-def _away(direction: Direction) -> float:
-    """Return how many standard errors the slope is away from one; 0 where there is none."""
-    error = direction.slope_error
-    return abs(1 - direction.slope) / error if isfinite(direction.slope) and error > 0 else 0.0
-
-
-def without_extremes(seen: Sample) -> Direction | None:
-    """Return the direction without the rows of the most extreme predictions, one in a thousand."""
-    if seen.predictions.n_classes != 2:
-        return None
-    far = np.abs(seen.predictions.event - 0.5)
-    kept = np.sort(np.argsort(far, kind="stable")[: len(far) - ceil(_EXTREME * len(far))])
-    return direction_of(seen.take(kept)) if len(kept) > 1 else None
 
 
 def with_sign(difference: float, size: float | None, ends: tuple[float, float] | None) -> tuple[float, float] | None:
@@ -269,6 +240,13 @@ class Findings:
         tail = tail_of(Kuiper(), self.main.seen, float(test.statistic))
         return tail if far_below(tail, test.n_resamples) else None
 
+    def through(self, view: View) -> Findings:
+        """Return what is found through one lens of the model alone."""
+        return replace(
+            self, views=[view], worst=None, worst_test=None, groups=None, scan=None, models=None, calibrators="",
+            margin=None,
+        )  # fmt: skip
+
     @property
     def classes(self) -> list[View]:
         """The views of single classes."""
@@ -286,13 +264,27 @@ class Findings:
 def ask(samples: Mapping[str, Sample], options: Options) -> Findings:
     """Ask every question, and report progress."""
     found: dict[str, Any] = {}
-    steps = _steps(samples, options, found)
-    for _ in track(range(_N_STEPS), _N_STEPS):
-        next(steps, None)
+    steps, shares = _steps(samples, options, found), _shares(samples, options)
+    for begin, end in pairwise(shares):
+        with part(begin, end):
+            next(steps)
     return Findings(samples=samples, options=options, **found)
 
 
-_N_STEPS = 6
+def share_of_asking(samples: Mapping[str, Sample], options: Options) -> float:
+    """Return about which share of the time goes by before all questions are answered; pictures take the rest."""
+    return _shares(samples, options)[-1]
+
+
+def _shares(samples: Mapping[str, Sample], options: Options) -> list[float]:
+    """Return about which share of the time has gone by before each step, and after the last one."""
+    sample = next(iter(samples.values()))
+    n_views, two = len(lenses(sample, options.lens)) + len(samples) - 1, len(sample.labels) == 2
+    views, where, models = 0.6 * n_views, 1.0 if options.by else 0.3, 0.2 * (len(samples) - 1)
+    calibrators = 0.0 if options.calibrators == {} else 1.5 if two else 3.0
+    steps = [views, where, models, calibrators, 5.0 if two else 2.5]
+    pictures = 0.5 + 0.3 * n_views
+    return [sum(steps[:k]) / (sum(steps) + pictures) for k in range(len(steps) + 1)]
 
 
 def _steps(samples: Mapping[str, Sample], options: Options, found: dict[str, Any]) -> Iterator[None]:
@@ -404,7 +396,6 @@ def _view(model: str, name: str, sample: Sample, lens: Lens, how: _How) -> View:
         ratio=oe and Measure.of("oe", "O/E", float(oe.estimate), oe.confidence_interval or NO_ENDS, 1.0),
         cox=Cox(1 - level)(seen) if two else None,
         adjusted=nan,
-        inside=without_extremes(seen),
         in_part=None if len(seen) == whole else len(seen),
     )
 

@@ -7,13 +7,18 @@ import io
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
-from calibstat._text import safe
+from calibstat._text import percent, safe, shown
+from calibstat.estimators.walks import Kuiper
 from calibstat.inference.results import Result
+from calibstat.lenses.relabel import CANONICAL
+from calibstat.planning.planning import MinimumDetectable
 from calibstat.references import Reference, cite, references
+from calibstat.reports import _words as words
+from calibstat.reports._blocks import Block, Section, section, text
 from calibstat.reports._findings import Findings, Options
-from calibstat.reports._sections import Block, Section, section, text
 
 _KEY = re.compile(r"^@\w+\{([^,]+),", re.MULTILINE)
 
@@ -38,16 +43,25 @@ def method(found: Findings) -> Section:
             "large as this one: labels are drawn from the predictions again and again, and the data are one set among "
             "them (Vaicenavicius et al. 2019; Phipson & Smyth 2010).",
             "That is exact at every number of rows; where something is approximate, it says so below.",
+            "The average error is that of cells: groups of rows with similar predictions, 15 with equally many rows, "
+            "or fewer where each would have fewer than ten.",
+        ),
+        text(
             "For the slope, predictions are clipped to between 1e-9 and 1 - 1e-9; it depends most on the most extreme "
             "ones, so that the answer calls a model too sure, or not sure enough, only if its slope differs from 1 by "
-            "two standard errors without the most extreme row of every thousand too. The answer is about the mean or "
-            "about the slope, whichever is more standard errors away from calibration.",
-        )
+            "two standard errors without the most extreme row of every thousand too, and without predictions of 0 and "
+            "1. The answer is about the mean or about the slope, whichever is more standard errors away from "
+            "calibration. An error is called slight below a tenth of the mean chance of the rarer outcome, and far "
+            "above half of it.",
+        ),
+        text(strong="What was found while reading"),
+        {"kind": "terms", "terms": _reading_told(found)},
     ]
+    told: set[tuple[str, str]] = set()
     for strong, result in asked:
         if isinstance(result, Result):
-            terms = _terms(result)
-            blocks += [text(strong=strong), {"kind": "terms", "terms": terms} if terms else None]
+            terms = _terms(result, found, told)
+            blocks += [text(strong=strong), {"kind": "terms", "terms": terms}] if terms else []
     blocks += [text(strong="Papers"), {"kind": "terms", "terms": [_paper(each) for each in _cited(found)]}]
     blocks += _again(found)
     return section("method", "Method", "How was this computed?", [each for each in blocks if each])
@@ -57,19 +71,57 @@ def _mean_of_group(found: Findings) -> Result | None:
     return next(iter(found.groups.means.values()), None) if found.groups else None
 
 
-def _terms(result: Result) -> list[dict[str, str]]:
-    """Return how the numbers of a result were computed; a text without a name continues the one before."""
-    terms: list[dict[str, str]] = []
-    for name, told in result.screen().details:
-        if name or not terms:
-            terms.append({"term": safe(name) or "also", "meaning": _plain(told)})
-        else:
-            terms[-1]["meaning"] = f"{terms[-1]['meaning'].rstrip('.;')}; {_plain(told)}"
+def _reading_told(found: Findings) -> list[dict[str, str]]:
+    """Say of each model how columns and rows were taken, and what was warned of."""
+    terms = []
+    for model, sample in found.samples.items():
+        said = [words.of_reading(each).rstrip(".") for each in (sample.predictions.source, *sample.notes) if each]
+        rows = f"{words.count(len(sample))} rows"
+        terms.append({"term": shown(model) or "data", "meaning": f"{'; '.join([rows, *said])}."})
     return terms
 
 
-def _plain(told: str) -> str:
-    """Write a text without the asterisks that mark a word as stressed."""
+_TOLD_ONCE = ("estimator", "data", "slope", "test", "model")
+
+
+def _terms(result: Result, found: Findings, told: set[tuple[str, str]]) -> list[dict[str, str]]:
+    """Return how the numbers of a result were computed, without what was told before.
+
+    A text without a name continues the one before it.
+    """
+    terms: list[dict[str, str]] = []
+    details = [*_of_power(result), *result.screen().details]
+    for name, said in ((name, _plain(said, found)) for name, said in details if name not in _TOLD_ONCE):
+        if name or not terms:
+            terms.append({"term": safe(name) or "also", "meaning": said})
+        else:
+            terms[-1]["meaning"] = f"{terms[-1]['meaning'].rstrip('.;')}; {said}"
+    new = [each for each in terms if (each["term"], each["meaning"]) not in told]
+    told |= {(each["term"], each["meaning"]) for each in new}
+    return new
+
+
+def _of_power(result: Result) -> list[tuple[str, str]]:
+    """Say in words from which model labels were drawn to see which errors are found."""
+    if not isinstance(result, MinimumDetectable):
+        return []
+    factor = cast(Any, result.model).recalibration.b
+    return [
+        ("tested", f"the average error, at the level of {percent(result.test.level)}"),
+        (
+            "drawn from",
+            f"models with these predictions, in which log-odds of what happens are those of the predictions times a "
+            f"factor; {factor:.3g} is the one that is found as often as stated",
+        ),
+    ]
+
+
+def _plain(told: str, found: Findings) -> str:
+    """Write a text without names of Python, and without the asterisks that mark a word as stressed."""
+    for each in dict.fromkeys(map(repr, [*(view.lens for view in found.views), CANONICAL])):
+        told = re.sub(rf",? (?:seen )?through {re.escape(each)}", "", told)
+    for each in (repr(Kuiper()), repr(found.main.size.question.estimator.core)):
+        told = told.replace(f"; {each}", "")
     return safe(re.sub(r"\*(\w+)\*", r"\1", told))
 
 
@@ -129,16 +181,19 @@ def _column_list(names: str | Sequence[str]) -> str:
 def _command(origins: Sequence[Mapping[str, Any] | None], options: Options) -> str:
     """Return the command line, if all models were read from files by the same columns, and the options are words."""
     first = origins[0]
-    if first is None or first["y_true"] is None or options.calibrators:
+    if first is None or first.get("counts") or options.calibrators:
         return ""
     columns = {key: value for key, value in first.items() if key != "path"}
     if any(each is None or {key: value for key, value in each.items() if key != "path"} != columns for each in origins):
         return ""
     parts = ["calibstat", "report", *(str(each["path"]) for each in origins if each is not None)]
-    probs = columns["y_prob"]
+    probs = columns.get("y_prob")
     given: list[tuple[str, Any]] = [
-        ("--label", columns["y_true"]),
-        ("--probs", _column_list(probs)),
+        ("--label", columns.get("y_true") or columns.get("correct")),
+        ("--events", columns.get("events")),
+        ("--trials", columns.get("trials")),
+        ("--probs", probs and _column_list(probs)),
+        ("--confidence", columns.get("confidence")),
         ("--weights", columns.get("sample_weight")),
         ("--labels", columns.get("labels") and _column_list([str(each) for each in columns["labels"]])),
         (
@@ -166,7 +221,8 @@ def _listed(value: Any) -> Sequence[float]:
 
 def _python(origins: Mapping[str, Mapping[str, Any] | None], options: Options) -> str:
     """Return the lines of Python; a sample that was not read from a file is taken as it is there."""
-    lines = ["import calibstat as cs", ""]
+    confident = [each for each in origins.values() if each is not None and "confidence" in each]
+    lines = _reader_of_confidences(confident[0]) if confident else ["import calibstat as cs", ""]
     if len(origins) == 1 and "" in origins:
         lines += [f"sample = {_reading(origins[''])}"] if origins[""] else ["# sample: the cs.Sample of this report"]
         what = "sample"
@@ -193,12 +249,41 @@ def _python(origins: Mapping[str, Mapping[str, Any] | None], options: Options) -
     return safe("\n".join(lines))
 
 
+_ASKED = (
+    "y_true", "counts", "events", "trials", "y_prob",
+    "variables", "sample_weight", "labels", "nan_policy", "prevalence",
+)  # fmt: skip
+
+
 def _reading(origin: Mapping[str, Any] | None) -> str:
     """Write the call of `Sample.read` that gave a sample."""
-    given = {name: value for name, value in (origin or {}).items() if name != "path" and value is not None}
+    origin = origin or {}
+    given = {name: origin[name] for name in _ASKED if origin.get(name) is not None}
+    if "confidence" in origin:
+        return f"read({origin['path']!r})"
     given = {name: value for name, value in given.items() if (name, value) != ("nan_policy", "raise")}
     named = ", ".join(f"{name}={list(value) if isinstance(value, tuple) else value!r}" for name, value in given.items())
-    return f"cs.Sample.read({str((origin or {}).get('path'))!r}, {named})"
+    return f"cs.Sample.read({origin['path']!r}, {named})"
+
+
+_READERS = {".npz": "numpy.load", ".parquet": "pandas.read_parquet"}
+
+
+def _reader_of_confidences(origin: Mapping[str, Any]) -> list[str]:
+    """Write the function that reads the columns of confidences, for which `Sample.read` has no names."""
+    reader = _READERS.get(Path(origin["path"]).suffix.lower(), "pandas.read_csv")
+    columns = {name: origin.get(name) for name in ("correct", "confidence", "variables", "sample_weight")}
+    named = [f"{name}=rows[{value!r}]" for name, value in columns.items() if value]
+    named += ["nan_policy='omit'"] if origin.get("nan_policy") == "omit" else []
+    return [
+        f"import {reader.partition('.')[0]}",
+        "import calibstat as cs",
+        "",
+        "def read(path):",
+        f"    rows = {reader}(path)",
+        f"    return cs.Sample.from_confidence({', '.join(named)})",
+        "",
+    ]
 
 
 def _prefixed(text: str, prefix: str) -> str:
@@ -217,35 +302,27 @@ def _prefixed(text: str, prefix: str) -> str:
 WORDS = {
     "calibrated": "A model is calibrated if what it says with 30 % happens in 30 % of such cases, and so for every "
     "percentage.",
-    "average error (ECE)": "The expected calibration error: rows are put into groups with similar predictions, and the "
-    "distance between the mean prediction and what happened is averaged over the groups.",
+    "cell": "A group of rows with similar predictions.",
+    "average error (ECE)": "The expected calibration error: in each cell the distance between the mean prediction and "
+    "what happened, averaged over the cells.",
     "noise alone": "The average error that even a calibrated model with these predictions shows, because its rows are "
     "limited.",
-    "p-value": "The chance that a calibrated model shows an error at least as large as this one. A large one is no "
-    "evidence that the model is calibrated.",
-    "adjusted p": "A p-value made larger since several questions were asked at once, so that the chance of any false "
+    "p-value": "The chance that a calibrated model shows an error at least as large as this one. One up to the level, "
+    "5 %, is taken as evidence of an error; a large one is no evidence that the model is calibrated.",
+    "adjusted": "Of a p-value: made larger since several questions were asked at once, so that the chance of any false "
     "alarm among them stays below the level.",
     "interval": "Where the true number lies, with the stated confidence; joint intervals hold for all rows of a table "
     "together.",
     "slope": "1 if the log-odds are right; below 1 predictions are too extreme (too sure), above 1 too timid.",
     "lens": "What of the prediction is looked at: the most probable class, one class, or all probabilities.",
-    "slightly, far": "An error is called slight below a tenth of the mean chance of the rarer outcome, and far above "
-    "half of it.",
-    "calibrator": "A map, fitted on other rows, from the probabilities of the model to better ones.",
-    "Brier score": "The mean squared distance between prediction and outcome; smaller is better. It judges calibration "
-    "and sharpness together.",
-    "log loss": "The mean of minus the logarithm of the chance that was given to what happened; smaller is better.",
-    "level": "The largest p-value that is taken as evidence of an error.",
-    "isotonic curve": "The line in a picture that follows what happened and never falls as predictions rise.",
-    "margin": "The largest average error that would be accepted. Only an upper bound below it shows that the error is "
-    "smaller.",
+    "Brier score, log loss": "Two marks for predictions, of calibration and sharpness together: the mean squared "
+    "distance to the outcome, and the mean of minus the logarithm of the chance of what happened. Smaller is better.",
 }
 
 
 def glossary(found: Findings) -> Section:
-    """Explain the words that this report uses."""
-    left_out = {"margin"} if found.margin is None else set()
-    left_out |= {"lens"} if len(found.own) == 1 else set()
-    left_out |= {"calibrator", "Brier score", "log loss"} if isinstance(found.calibrators, str) else set()
+    """Explain the words that this report uses, ten at most."""
+    left_out = {"lens"} if len(found.own) == 1 else set()
+    left_out |= {"Brier score, log loss"} if isinstance(found.calibrators, str) else set()
     terms = [{"term": term, "meaning": meaning} for term, meaning in WORDS.items() if term not in left_out]
     return section("words", "Words", "Words used here", [{"kind": "terms", "terms": terms}])

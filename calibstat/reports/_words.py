@@ -115,6 +115,27 @@ def count(n: float) -> str:
     return f"{round(n):,}".replace(",", " ")
 
 
+def of_reading(told: str) -> str:
+    """Say what was found while data were read, without the names of arguments.
+
+    >>> of_reading("sample_weight holds whole numbers: are they counts?")
+    'the weights are whole numbers: are they counts?'
+    """
+    for argument, name in _ARGUMENTS.items():
+        told = told.replace(argument, name)
+    return shown(told, _LONGEST)
+
+
+_LONGEST = 1000
+_ARGUMENTS = {
+    "sample_weight holds": "the weights are",
+    "sample_weight": "the weights",
+    "y_prob": "the probabilities",
+    "y_true": "the labels",
+    " (labels=)": ", as they were named",
+}
+
+
 def p_equals(pvalue: float, level: float, tail: float | None = None, at_smallest: bool = False) -> str:
     """Write a p-value with two digits, so that it stays on its side of the level.
 

@@ -23,19 +23,18 @@ from calibstat.data.sample import Sample
 from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.inference.results import plain
 from calibstat.lenses.base import Lens
-from calibstat.reports._answer import answer, title
-from calibstat.reports._findings import Findings, Options, ask
+from calibstat.reports._answer import answer, answers, switched, title
+from calibstat.reports._document import SCHEMA, check_document
+from calibstat.reports._findings import Findings, Options, ask, share_of_asking
 from calibstat.reports._method import glossary, method
-from calibstat.reports._sections import sections, switched
+from calibstat.reports._sections import sections
+from calibstat.reports._words import of_reading
 
 json = LazyModule("json")
 page = LazyModule("calibstat.reports.page")
 
-SCHEMA = "calibstat-report/1"
 FORMATS = (".html", ".json")
-_PARTS = ("schema", "title", "made", "source", "answer", "lenses", "sections")
 _LIBRARIES = ("numpy", "scipy", "pandas", "matplotlib", "scikit-learn")
-_ASKED = 0.75  # the share of the work that asking takes; pictures take the rest
 
 
 def report(
@@ -109,9 +108,8 @@ def report(
     if path is not None:
         check_report_file(path)
     with bar_on_terminal():
-        with part(0.0, _ASKED):
-            found = ask(samples, options)
-        with part(_ASKED, 1.0):
+        found = ask(samples, options)
+        with part(share_of_asking(samples, options), 1.0):
             made = Report(_document(found))
     if path is not None:
         made.save(path)
@@ -187,6 +185,7 @@ def _document(found: Findings) -> dict[str, Any]:
         "source": [_source(name, sample) for name, sample in found.samples.items()],
         "answer": answer(found),
         "lenses": switched(found),
+        "answers": answers(found),
         "sections": [*sections(found), method(found), glossary(found)],
     })  # fmt: skip
 
@@ -199,7 +198,7 @@ def _source(name: str, sample: Sample) -> dict[str, Any]:
         "file": file,
         "rows": rows,
         "classes": classes,
-        "told": shown(sample.predictions.source),
+        "told": of_reading(sample.predictions.source),
     }
 
 
@@ -216,7 +215,7 @@ class Report:
     Raises
     ------
     ValueError
-        If the document is not one of a report of this version.
+        If the document is not one of a report of this version, or does not follow its schema.
 
     Examples
     --------
@@ -231,7 +230,7 @@ class Report:
     document: dict[str, Any]
 
     def __post_init__(self) -> None:
-        _check_document(self.document)
+        check_document(self.document)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -245,7 +244,7 @@ class Report:
         Raises
         ------
         ValueError
-            If it is no JSON, or no report of this version.
+            If it is no JSON, no report of this version, or a damaged one.
         """
         try:
             document = json.loads(text)
@@ -272,7 +271,7 @@ class Report:
         Raises
         ------
         ValueError
-            If the document does not follow its schema.
+            If a picture is not one SVG element.
         """
         return str(page.render(self.document))
 
@@ -314,15 +313,3 @@ class Report:
     def _repr_html_(self) -> str:
         """Return the answer for notebooks, everything escaped."""
         return self.screen().html()
-
-
-def _check_document(document: Any) -> None:
-    """Refuse what is no report of this version."""
-    if not isinstance(document, dict) or "schema" not in document:
-        raise ValueError("this is no report: it has no schema; make one by report(sample)")
-    if document["schema"] != SCHEMA:
-        found = shown(document["schema"])
-        raise ValueError(f"the schema of the report is {found!r}, but {SCHEMA} is expected: make it anew.")
-    missing = [name for name in _PARTS if name not in document]
-    if missing:
-        raise ValueError(f"the report has no {', '.join(missing)}; it is damaged: make it anew")

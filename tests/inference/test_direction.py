@@ -33,6 +33,17 @@ def test_a_prediction_of_zero_or_one_has_no_slope_and_no_intercept():
     assert "intercept in the large      not defined" in everything(cs.estimate(sample, cs.Cox(), n_resamples=19, rng=0))
 
 
+def test_predictions_of_zero_and_one_hide_no_slope_of_the_others():
+    happened, p = calibrated(5000)
+    told = p**2 / (p**2 + (1 - p) ** 2)
+    told[told < 0.05], told[told > 0.95] = 0.0, 1.0
+    found = direction_of(cs.Sample(happened, told))
+    assert np.isnan(found.slope)
+    assert found.inner[0] < 1 - 4 * found.inner[1]
+    assert found.inclined() == "too extreme"
+    assert "without the most extreme rows, and those of 0 and 1, it is " in found.of_slope
+
+
 def test_rows_without_weight_do_not_count_as_certain():
     happened, p = calibrated(500)
     p[0] = 1.0

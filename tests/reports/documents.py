@@ -107,6 +107,13 @@ def report() -> dict[str, Any]:
     where = [
         {"kind": "text", "strong": "Cholesterol 2 is off the most.", "sentences": [WORDS, "p = 0.001, 2 785 rows."]},
         groups(CARDIO, "Groups, the worst first."),
+        {
+            "kind": "table",
+            "caption": "Lens by lens.",
+            "columns": [column("Looked at", "text"), column("Error")],
+            "rows": [[cell(f"row of {lens}"), cell(f"{k}.5", k + 0.5)] for k, lens in enumerate(LENSES)],
+            "lens_of_row": LENSES,
+        },
         *(block for lens in LENSES for block in of_lens(lens)),
     ]
     four = [
@@ -159,6 +166,10 @@ def report() -> dict[str, Any]:
             ],
         },
         "lenses": LENSES,
+        "answers": [
+            {"lens": lens, "headline": f"Through {lens} it is off.", "sentences": [f"Only {lens} errs."], "tiles": []}
+            for lens in LENSES[1:]
+        ],
         "sections": [
             {"id": "where", "label": "Where", "heading": "For whom is it off?", "blocks": where},
             {"id": "four", "label": "Four classes", "heading": "Where do four classes go?", "blocks": four},
@@ -206,5 +217,6 @@ def hostile() -> dict[str, Any]:
             "tiles": [{"name": EVIL, "value": long, "range": EVIL}],
         },
         "lenses": lenses,
+        "answers": [],
         "sections": [{"id": "where", "label": EVIL, "heading": EVIL, "blocks": blocks}],
     }

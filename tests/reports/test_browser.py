@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from calibstat.data.sample import Sample
-from calibstat.reports.page import render
+from calibstat.reports.page import render, tied
 from calibstat.reports.report import report as calibration_report
 from reports.documents import EVIL, LENSES, hostile, report
 
@@ -28,7 +29,10 @@ PAPER = {"A4": (210, 297), "Letter": (215.9, 279.4)}
 MARGINS = 30  # millimetres, left and right together
 Open = Callable[..., Any]
 
-each_document = pytest.mark.parametrize("name", DOCUMENTS)
+slow = pytest.mark.slow
+each_document = pytest.mark.parametrize("name", ["hostile", pytest.param("report", marks=slow)])
+each_width = pytest.mark.parametrize("width", [360, *(pytest.param(width, marks=slow) for width in (1000, 1400))])
+each_paper = pytest.mark.parametrize("paper", ["A4", pytest.param("Letter", marks=slow)])
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +75,18 @@ def opened(browser: Any, folder: Path) -> Iterator[Open]:
     assert heard == []
 
 
-@each_document
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1400])
+@pytest.mark.parametrize(
+    ("name", "scheme", "width"),
+    [
+        ("hostile", "dark", 360),
+        ("report", "light", 1400),
+        *(
+            pytest.param(name, scheme, width, marks=slow)
+            for name, scheme, width in product(DOCUMENTS, ("light", "dark"), (360, 1400))
+            if (name, scheme, width) not in (("hostile", "dark", 360), ("report", "light", 1400))
+        ),
+    ],
+)
 def test_it_loads_in_silence_and_puts_up_no_barrier(opened, name, scheme, width):
     page = opened(name, width=width, color_scheme=scheme)
     found = axe.Axe().run(page).response["violations"]
@@ -99,7 +112,7 @@ def test_silence_would_be_broken_by_a_request(opened, browser):
 
 
 @each_document
-@pytest.mark.parametrize("width", [360, 1000, 1400])
+@each_width
 def test_only_tables_are_wider_than_the_window(opened, name, width):
     page = opened(name, width=width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -118,7 +131,6 @@ def test_a_report_of_data_loads_in_silence_and_puts_up_no_barrier(opened, folder
     (folder / "data.html").write_text(made.to_html(), encoding="utf-8")
     for scheme, width in [("light", 1400), ("dark", 360)]:
         page = opened("data", width=width, color_scheme=scheme)
-        choice(page, "all").check()
         found = axe.Axe().run(page).response["violations"]
         assert [(each["id"], each["impact"], each["nodes"][0]["target"]) for each in found] == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -128,7 +140,10 @@ def test_a_report_of_data_loads_in_silence_and_puts_up_no_barrier(opened, folder
 
 
 def column(page: Any, place: int) -> list[str]:
-    return [each.strip() for each in page.locator(f"tbody tr > :nth-child({place + 1})").all_inner_texts()]
+    return [
+        each.strip()
+        for each in page.locator("table").first.locator(f"tbody tr > :nth-child({place + 1})").all_inner_texts()
+    ]
 
 
 def test_tables_sort_up_and_down_and_back(opened):
@@ -164,7 +179,7 @@ def test_what_has_no_number_comes_last_up_and_down(opened, folder):
 
 
 @each_document
-@pytest.mark.parametrize("width", [360, 1000, 1400])
+@each_width
 def test_bars_of_a_column_have_one_width_and_leave_room_for_their_text(opened, name, width):
     page = opened(name, width=width)
     widths = page.locator(".bar").evaluate_all("all => all.map(e => Math.round(e.getBoundingClientRect().width))")
@@ -181,38 +196,47 @@ def pictures(page: Any) -> list[str]:
     return [each.strip() for each in page.locator("figure > svg:visible + figcaption").all_inner_texts()]
 
 
-def choice(page: Any, lens: str) -> Any:
-    return page.get_by_role("radio", name=lens, exact=True)
+def seen_as(page: Any) -> list[str]:
+    return [each for each in pictures(page) if each.startswith("Seen as")]
 
 
-def test_the_switch_shows_one_lens_or_all(opened):
+def choose(page: Any, lens: str) -> None:
+    page.get_by_label("Show").select_option(label=lens)
+
+
+ALL = [f"Seen as {lens}." for lens in LENSES]
+
+
+def test_the_switch_shows_one_lens_everywhere_or_all(opened):
     page = opened()
-    assert pictures(page)[0] == f"Seen as {LENSES[0]}."
-    assert len([each for each in pictures(page) if each.startswith("Seen")]) == 1
-    choice(page, LENSES[1]).check()
-    assert pictures(page)[0] == f"Seen as {LENSES[1]}."
-    assert page.get_by_text(f"Only {LENSES[1]} sees this.").is_visible()
-    assert page.get_by_text("sees this.").filter(visible=True).count() == 1
+    assert seen_as(page) == ALL
+    choose(page, LENSES[1])
+    assert seen_as(page) == [f"Seen as {LENSES[1]}."]
+    assert page.get_by_text("sees this.").filter(visible=True).all_inner_texts() == [f"Only {LENSES[1]} sees this."]
+    assert page.get_by_text("row of").filter(visible=True).all_inner_texts() == [f"row of {LENSES[1]}"]
+    assert page.locator("h1:visible").all_inner_texts() == [f"Through {LENSES[1]} it is off."]
     assert page.locator(".pictures").evaluate_all("all => all.filter(e => e.checkVisibility()).length") == 1
-    choice(page, "all").check()
-    assert len([each for each in pictures(page) if each.startswith("Seen")]) == 3
+    choose(page, "all lenses")
+    assert seen_as(page) == ALL
+    assert page.get_by_text("row of").filter(visible=True).count() == 3
+    assert page.locator("h1:visible").all_inner_texts() == [tied(report()["answer"]["headline"])]
 
 
 def test_the_switch_works_by_keyboard_and_the_address_remembers(opened):
     page = opened()
-    choice(page, LENSES[0]).focus()
-    page.keyboard.press("ArrowRight")
-    assert pictures(page)[0] == f"Seen as {LENSES[1]}."
-    page.keyboard.press("ArrowRight")
+    page.get_by_label("Show").focus()
+    for lens in LENSES[:2]:
+        page.keyboard.press("ArrowDown")
+        assert seen_as(page) == [f"Seen as {lens}."]
     address = page.url.partition("#")[2]
     again = opened(address=f"#{address}")
-    assert pictures(again)[0] == f"Seen as {LENSES[2]}."
-    assert choice(again, LENSES[2]).is_checked()
+    assert seen_as(again) == [f"Seen as {LENSES[1]}."]
+    assert again.get_by_label("Show").evaluate("e => e.selectedOptions[0].textContent") == LENSES[1]
 
 
-@pytest.mark.parametrize("address", ["#lens=%", "#lens=unknown", "#where", "#nowhere"])
-def test_an_address_that_names_no_lens_shows_the_first(opened, address):
-    assert pictures(opened(address=address))[0] == f"Seen as {LENSES[0]}."
+@pytest.mark.parametrize("address", ["#lens=%", *(pytest.param(each, marks=slow) for each in ("#lens=no", "#where"))])
+def test_an_address_that_names_no_lens_shows_all(opened, address):
+    assert seen_as(opened(address=address)) == ALL
 
 
 def test_a_section_without_anything_to_show_goes_with_its_link(opened, folder):
@@ -221,18 +245,16 @@ def test_a_section_without_anything_to_show_goes_with_its_link(opened, folder):
     (folder / "alone.html").write_text(render(document), encoding="utf-8")
     page = opened("alone")
     heading, link = page.get_by_role("heading", name="How was this computed?"), page.get_by_role("link", name="Method")
-    assert not heading.is_visible()
-    assert not link.is_visible()
-    choice(page, LENSES[1]).check()
-    assert heading.is_visible()
-    assert link.is_visible()
+    for lens, there in ((LENSES[0], False), (LENSES[1], True), ("all lenses", True)):
+        choose(page, lens)
+        assert (heading.is_visible(), link.is_visible()) == (there, there)
 
 
 def test_without_a_script_everything_is_read(opened):
     page = opened(java_script_enabled=False)
-    assert len([each for each in pictures(page) if each.startswith("Seen")]) == 3
+    assert seen_as(page) == ALL
     assert page.locator(".block:visible").count() == page.locator(".block").count()
-    assert not page.locator("fieldset").is_visible()
+    assert not page.locator("select").is_visible()
     assert page.locator("button:visible").count() == 0
 
 
@@ -241,10 +263,8 @@ def test_keys_reach_everything_that_acts(opened):
     reached = set()
     for _ in range(60):
         page.keyboard.press("Tab")
-        reached.add(page.evaluate("document.activeElement.closest('a, input, button, svg, .scroll, pre')?.outerHTML"))
-    acting = page.locator("a, input:checked, button, figure.turns > svg").evaluate_all(
-        "all => all.map(e => e.outerHTML)"
-    )
+        reached.add(page.evaluate("document.activeElement.closest('a, select, button, svg, .scroll, pre')?.outerHTML"))
+    acting = page.locator("a, select, button, figure.turns > svg").evaluate_all("all => all.map(e => e.outerHTML)")
     assert set(acting) <= reached
 
 
@@ -318,19 +338,19 @@ def test_dark_pages_have_dark_paper_and_pictures(opened):
 
 
 @each_document
-@pytest.mark.parametrize("paper", PAPER)
+@each_paper
 def test_on_paper_everything_is_light_and_nothing_is_cut(opened, name, paper):
     wide = round((PAPER[paper][0] - MARGINS) / 25.4 * 96)
     page = opened(name, width=wide, color_scheme="dark")
     page.emulate_media(media="print", color_scheme="dark")
     assert colour(page, "body") == "rgb(34, 34, 34)"
     assert page.locator(".block:visible").count() == page.locator(".block").count()
-    assert page.locator("nav:visible, fieldset:visible, .buttons:visible").count() == 0
+    assert page.locator("nav:visible, select:visible, .buttons:visible").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= wide
     assert page.locator(".scroll").evaluate_all("all => all.filter(e => e.scrollWidth > e.clientWidth).length") == 0
 
 
-@pytest.mark.parametrize("paper", PAPER)
+@each_paper
 def test_it_prints(opened, paper, tmp_path):
     path = tmp_path / "report.pdf"
     opened("hostile", color_scheme="dark").pdf(path=path, format=paper)

@@ -52,37 +52,39 @@
   };
   addEventListener("resize", reach);
 
-  // Lenses: blocks of one are shown, or of all; the address remembers which.
+  // Lenses: what is of one lens is shown, or all of it; the address remembers which.
 
-  const choices = all("input[name=lens]");
+  const switched = document.getElementById("lens");
 
-  const show = (choice) => {
-    choice.checked = true;
-    for (const block of all("[data-lens]")) {
-      block.classList.toggle("off", choice.value !== "all" && block.dataset.lens !== choice.value);
+  const hideEmpty = (groups, parts) => {
+    for (const group of groups) {
+      const inside = all(parts, group);
+      if (inside.length > 0) group.classList.toggle("off", inside.every((each) => each.classList.contains("off")));
     }
-    for (const group of all("main > section, .pictures")) {
-      const blocks = all(".block", group);
-      group.classList.toggle("off", blocks.length > 0 && blocks.every((each) => each.classList.contains("off")));
-    }
+  };
+
+  const show = (lens) => {
+    switched.value = lens;
+    for (const each of all("[data-lens]")) each.classList.toggle("off", lens !== "all" && each.dataset.lens !== lens);
+    for (const each of all("[data-answer]")) each.hidden = each.dataset.answer !== (lens === "all" ? "0" : lens);
+    hideEmpty(all(".block.table"), "tr[data-lens]");
+    hideEmpty(all("main > section, .pictures"), ".block");
     for (const link of all("nav a")) {
       link.classList.toggle("off", document.getElementById(link.hash.slice(1)).classList.contains("off"));
     }
     reach();
   };
 
-  const addressOf = (choice) => `#lens=${encodeURIComponent(choice.nextElementSibling.textContent)}`;
-  const fromAddress = () => choices.find((choice) => addressOf(choice) === location.hash);
+  const addressOf = (option) => `#lens=${encodeURIComponent(option.textContent)}`;
+  const fromAddress = () => [...switched.options].find((option) => addressOf(option) === location.hash)?.value;
 
-  for (const choice of choices) {
-    choice.addEventListener("change", () => {
-      show(choice);
-      history.replaceState(null, "", addressOf(choice));
+  if (switched) {
+    switched.addEventListener("change", () => {
+      show(switched.value);
+      history.replaceState(null, "", addressOf(switched.selectedOptions[0]));
     });
-  }
-  if (choices.length > 0) {
-    choices[0].closest("fieldset").hidden = false;
-    show(fromAddress() ?? choices[0]);
+    switched.parentElement.hidden = false;
+    show(fromAddress() ?? "all");
     addEventListener("hashchange", () => fromAddress() && show(fromAddress()));
   }
   reach();

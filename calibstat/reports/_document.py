@@ -1,0 +1,48 @@
+"""Whether a document is that of a report: its schema, and what a schema cannot say."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+from calibstat._lazy import LazyModule
+from calibstat._text import shown
+
+json = LazyModule("json")
+fastjsonschema = LazyModule("fastjsonschema")
+
+SCHEMA = "calibstat-report/1"
+
+
+def check_document(document: Any) -> None:
+    """Refuse what is no report of this version, or a damaged one."""
+    if not isinstance(document, dict) or "schema" not in document:
+        raise ValueError("this is no report: it has no schema; make one by report(sample)")
+    if document["schema"] != SCHEMA:
+        found = shown(document["schema"])
+        raise ValueError(f"the schema of the report is {found!r}, but {SCHEMA} is expected: make it anew.")
+    schema = json.loads((files("calibstat.reports") / "report.schema.json").read_text("utf-8"))
+    del schema["$id"]  # a name, which would be taken for an address
+    try:
+        fastjsonschema.compile(schema)(document)
+        _check_references(document)
+    except ValueError as error:
+        raise ValueError(f"the report is damaged ({shown(error, _MOST_SAID)}): make it anew.") from None
+
+
+_MOST_SAID = 400
+
+
+def _check_references(document: dict[str, Any]) -> None:
+    """Refuse names of sections that are not unique, rows that are no rows of their table, and unknown lenses."""
+    names = [each["id"] for each in document["sections"]]
+    if len(set(names)) < len(names):
+        raise ValueError(f"two sections are called {names}")
+    for i, part in enumerate(document["sections"]):
+        for k, block in enumerate(part["blocks"]):
+            where, wide = f"sections[{i}].blocks[{k}]", len(block.get("columns", ()))
+            if any(len(row) != wide for row in block.get("rows", ())):
+                raise ValueError(f"{where} has rows of other lengths than its {wide} columns")
+            unknown = {block.get("lens"), *block.get("lens_of_row", ())} - {None, *document["lenses"]}
+            if unknown:
+                raise ValueError(f"{where} is of the lens {min(map(str, unknown))!r}, which is not offered")
