@@ -251,7 +251,7 @@ def _python(origins: Mapping[str, Mapping[str, Any] | None], options: Options) -
 
 _ASKED = (
     "y_true", "counts", "events", "trials", "y_prob",
-    "variables", "sample_weight", "labels", "nan_policy", "prevalence",
+    "variables", "sample_weight", "groups", "labels", "nan_policy", "prevalence",
 )  # fmt: skip
 
 
