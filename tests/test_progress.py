@@ -138,12 +138,20 @@ def three_classes(n):
     "work",
     [
         lambda: cs.SKCE()(three_classes(5000)),
+        lambda: cs.KDECE(0.1)(three_classes(3000)),
         lambda: cs.Jackknifed(cs.Kuiper())(WORLD.sample(4000, rng=0)),
         lambda: cs.calibration_test(three_classes(600), cs.SKCE(), rng=0),
         lambda: cs.Jackknifed(cs.ECE(cs.EqualMass(5)))(WORLD.sample(1500, rng=0)),
         lambda: cs.Monitor(labels=range(3)).update(three_classes(3000).y_prob, three_classes(3000).outcomes),
     ],
-    ids=["pairs of rows", "leaving out rows", "pairs of redrawn rows", "leaving out rows of cells", "monitor"],
+    ids=[
+        "pairs of rows",
+        "densities of rows",
+        "leaving out rows",
+        "pairs of redrawn rows",
+        "leaving out rows of cells",
+        "monitor",
+    ],
 )
 def test_one_long_evaluation_is_heard(work):
     told = heard(work)

@@ -444,7 +444,7 @@ def increment_test(
         "beyond the error of the prediction: after predictions were recalibrated on these rows, the mean of outcome - "
         f"prediction given the {columns} is zero; {law} (asymptotic){merged[0] if merged else ''}"
     )
-    return replace(found, hypothesis=says)
+    return replace(found, hypothesis=says, tail_of_one=None)  # predictions were fitted to these rows
 
 
 # The sample of a command.

@@ -262,7 +262,7 @@ def ask(
 
     with ProgressBar():
         asked = [partial(test, question) for question in questions]
-        return tested_together(sample, asked, null, n_resamples, adjust, level)
+        return tested_together(asked, null, n_resamples, adjust, level)
 
 
 CAUTION = (

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from calibstat._dataclass import dataclass
+from calibstat._progress import track
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import UniqueValues
@@ -197,7 +198,8 @@ class _DensityEvaluator(Evaluator):
         """Kernel values K(p_i; p_j) of some rows i and all j, each row up to a factor, with K(p_i; p_i) = 0."""
         n = len(self.logarithms)
         step = max(1, _NUMBERS_IN_A_TILE // max(n, 1))
-        for start in range(0, n, step):
+        starts = range(0, n, step)
+        for start in track(starts, len(starts)):
             rows = slice(start, min(start + step, n))
             tile = self._log_densities(rows)
             tile -= np.maximum(tile.max(axis=1, keepdims=True), np.finfo(float).min)

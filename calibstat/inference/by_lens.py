@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar, final
 
 from calibstat._dataclass import dataclass
@@ -37,10 +36,7 @@ from calibstat.inference.tails import (
     about_cells,
     about_detail,
     adjusted_tails,
-    beyond,
-    of_labels,
     tail_note,
-    tail_of,
 )
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import CANONICAL, ClassWise, TopLabel
@@ -73,14 +69,13 @@ def one_lens(sample: Sample, lens: Lens | None) -> Lens:
 
 
 def tested_together(
-    sample: Sample,
     asked: Sequence[Callable[[Null | str | None, int | None], CalibrationTest]],
     null: Null | str | None,
     n_resamples: int | None,
     adjust: str,
     level: float,
 ) -> TestsByLens:
-    """Ask each question of a sample, of a null and a number of redraws, and adjust the p-values over all of them.
+    """Ask each question, of a null and a number of redraws, and adjust the p-values over all of them.
 
     Where no p-value that is drawn could reject after the adjustment, more are drawn if that costs little
     (`enough_redraws`).
@@ -102,18 +97,8 @@ def tested_together(
         tests = tuple(answer(ask) for ask in track(asked, len(asked)))
     pvalues = [test.pvalue for test in tests]
     adjusted = adjust_pvalues(pvalues, adjust)
-    tails = adjusted_tails([_tail(sample, test) for test in tests], pvalues, adjusted, adjust)
+    tails = adjusted_tails([test.tail for test in tests], pvalues, adjusted, adjust)
     return TestsByLens(tests, tuple(map(float, adjusted)), adjust, level, tuple(tails))
-
-
-def _tail(sample: Sample, test: CalibrationTest) -> float | None:
-    """Return about how small a p-value is that is the smallest of its redraws, where theory says it."""
-    if test.panel is not None:
-        return test.tail
-    if test.n_resamples is None or not of_labels(test.null) or _beyond_overall(test):
-        return None
-    law = partial(tail_of, test.question.estimator, sample, float(test.statistic))
-    return beyond([test.pvalue], test.n_resamples, lambda _: law())[0]
 
 
 def _beyond_overall(test: CalibrationTest) -> bool:

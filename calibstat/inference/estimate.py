@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibstat._lazy import special
-from calibstat._progress import bar_on_terminal, track
+from calibstat._progress import one_bar, track
 from calibstat.data.arrays import NUMBERS_IN_MEMORY, RNG, Floats, Ints, as_generator
 from calibstat.data.groups import Groups
 from calibstat.data.parameters import CONFIDENCE_LEVEL, check_share
@@ -50,6 +50,7 @@ from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier
 
 
+@one_bar
 def estimate(
     sample: Sample,
     estimator: Estimator | None = None,
@@ -176,8 +177,7 @@ def _through_each_lens(sample: Sample, options: dict[str, Any]) -> Estimate:
     from calibstat.inference.by_lens import EstimatesByLens, recommended_lenses  # it is for several classes
 
     lenses = recommended_lenses(sample.labels)
-    with bar_on_terminal():
-        found = [estimate(sample, lens=lens, **options) for lens in track(lenses, len(lenses))]
+    found = [estimate(sample, lens=lens, **options) for lens in track(lenses, len(lenses))]
     several = EstimatesByLens(tuple(found))
     return replace(several.largest, by_lens=several)
 

@@ -614,10 +614,6 @@ class OmnibusTest(Result):
         at_floor = bool(at_smallest(self.pvalue, self.n_resamples))
         return found if at_floor and far_below(found, self.n_resamples) else None
 
-    def beyond(self, tail: float | None) -> tuple[str, ...]:
-        """Say how small the p-value is by theory, where it is the smallest one of its redraws."""
-        return tail_note(self.n_resamples, [self.pvalue], [tail])
-
     @property
     def kind(self) -> str | None:
         """The kind of miscalibration that the strongest member is most sensitive to; None unless it rejects."""

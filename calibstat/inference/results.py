@@ -295,6 +295,8 @@ class CalibrationTest(Result):
         The tests through all lenses, where neither lens nor estimator was asked for and there are more than two
         classes. The p-value is then the smallest one adjusted for their number, and all else is about the largest of
         the errors that are rejected.
+    tail_of_one : float, optional
+        About how small the p-value of a single statistic is where no redraw reaches it and its law is known.
     """
 
     _display: ClassVar[str] = "NullDisplay"
@@ -314,6 +316,7 @@ class CalibrationTest(Result):
     decision: Estimate | None = None
     panel: OmnibusTest | None = None
     by_lens: TestsByLens | None = None
+    tail_of_one: float | None = None
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -419,10 +422,11 @@ class CalibrationTest(Result):
 
     @property
     def tail(self) -> float | None:
-        """About how small the p-value of a panel is where no redraw reaches it; None where that is not known."""
+        """About how small the p-value is where no redraw reaches the data; None where that is not known."""
+        if self.panel is None:
+            return self.tail_of_one
         computed = not self.null_distribution.monte_carlo
-        single = self.null_distribution.pvalue(self.statistic) if computed else 1.0
-        return None if self.panel is None else self.panel.tail_beside(single)
+        return self.panel.tail_beside(self.null_distribution.pvalue(self.statistic) if computed else 1.0)
 
     def _of_cells(self) -> dict[str, Any]:
         """Return how many cells the p-value compares, and the value of the data there; None if nothing was pooled."""
@@ -433,7 +437,10 @@ class CalibrationTest(Result):
     def _notes(self) -> Sequence[str]:
         if self.by_lens:
             return self.by_lens._notes()
-        return (*(() if self.panel is None else self.panel.beyond(self.tail)), *self.notes)
+        from calibstat.inference.tails import tail_note  # it needs this file
+
+        floor = () if self.n_resamples is None else tail_note(self.n_resamples, [self.pvalue], [self.tail])
+        return (*floor, *self.notes)
 
     def _details(self) -> list[tuple[str, str]]:
         if self.by_lens:

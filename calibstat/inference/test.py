@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibstat._progress import one_bar
 from calibstat._text import counted, percent
 from calibstat.data.arrays import RNG, Floats, check_rng, effective_number
 from calibstat.data.parameters import LEVEL, check_kind, check_share
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _EXACT = Exact()
 
 
+@one_bar
 def calibration_test(
     sample: Sample,
     estimator: Estimator | None = None,
@@ -151,9 +153,10 @@ happened (O/E 0.639, slope 1.49). Average calibration error: 0.1777, where noise
         assumed = assumed.replace("(exact)", "(counts in cells exact, sums of squares by their normal law)")
     offers = evaluator.capabilities
     remark, scale = offers.remark, offers.scale
+    pvalue = distribution.pvalue(value)
     return CalibrationTest(
         statistic=value,
-        pvalue=distribution.pvalue(value),
+        pvalue=pvalue,
         null_distribution=distribution,
         hypothesis=assumed,
         null=null,
@@ -168,7 +171,17 @@ happened (O/E 0.639, slope 1.49). Average calibration error: 0.1777, where noise
         + impossible_note(value, seen)
         + undefined_note(core, value, *(each.samples for each in distribution.replicates)),
         decision=None if decision is None else _cost(sample, decision, estimator.lens, level, stream()),
+        tail_of_one=_tail(null, inner, seen, value, pvalue) if distribution.monte_carlo else None,
     )
+
+
+def _tail(null: Null, core: Estimator, seen: Sample, value: float, pvalue: float) -> float | None:
+    """Return about how small a p-value of redrawn labels is that is the smallest of them, where theory says it."""
+    from calibstat.inference.tails import beyond, of_labels, tail_of  # it needs this file
+
+    if null.n_resamples is None or not of_labels(null):
+        return None
+    return beyond([pvalue], null.n_resamples, lambda _: tail_of(core, seen, value))[0]
 
 
 def _through_each_lens(
@@ -182,7 +195,7 @@ def _through_each_lens(
         return lambda null, often: recommended_test(sample, lens=lens, null=null, n_resamples=often, **own)
 
     asked = [through(lens) for lens in recommended_lenses(sample.labels)]
-    found = tested_together(sample, asked, null, n_resamples, "holm", options["level"])
+    found = tested_together(asked, null, n_resamples, "holm", options["level"])
     return replace(found.largest, pvalue=min(found.adjusted), by_lens=found)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
+from calibstat.inference.tails import tail_of
 from calibstat.nulls.exact import Exact
 
 DRAWN = cs.Consistency(999)
@@ -255,3 +256,20 @@ def test_blocks_of_the_kernel_say_that_they_find_few_errors():
     found = cs.calibration_test(sample, cs.SKCE(kind="block"), n_resamples=19, rng=0)
     assert "compare each row with 1 other only and find far fewer errors than SKCE()" in " ".join(found.notes)
     assert not any("blocks" in note for note in cs.calibration_test(sample, cs.SKCE(), n_resamples=19, rng=0).notes)
+
+
+def test_a_test_at_the_floor_of_its_redraws_says_so_and_how_small_its_p_value_is_where_a_law_is_known():
+    """Only commands, panels and several lenses said it, so that p = 0.001 of one statistic stood without a word."""
+    p = np.random.default_rng(0).random(1000)
+    sample = cs.Sample(np.random.default_rng(1).random(1000) < p**2, p)
+    walk, smooth = (cs.calibration_test(sample, each, n_resamples=99, rng=0) for each in (cs.Kuiper(), cs.SmoothCE()))
+    assert walk.pvalue == smooth.pvalue == 0.01
+    assert walk.tail == tail_of(cs.Kuiper(), sample, walk.statistic) < 1e-12
+    floor = "0.01 is the smallest p-value that 99 redraws can give"
+    assert f"{floor}; by theory it is below about 1e-12" in " ".join(walk.to_text(100).split())
+    assert smooth.tail is None
+    text = " ".join(smooth.to_text(100).split())
+    assert floor in text
+    assert "by theory" not in text
+    above = cs.calibration_test(cs.Sample(np.random.default_rng(1).random(1000) < p, p), cs.Kuiper(), rng=0)
+    assert "smallest p-value" not in above.to_text(100)
