@@ -51,8 +51,10 @@ def clinical_summary(
 
     Intervals of O/E, C-index and Brier score are those of `estimate`; those of intercept and slope are Wald intervals
     of `Cox`, as of a logistic regression in R, which hold with few events too; those of errors are uniform, and hold at
-    zero; that of the scaled Brier score is by the influence of each row, with Student's law. Each interval holds by
-    itself with `confidence_level`, in rows that neither the model nor its calibration was fitted on.
+    zero; that of the scaled Brier score is by the influence of each row, with Student's law. The test of the belt has a
+    p-value and no interval: its statistic has no true value, and of the belt itself none is known to cover every curve.
+    Each interval holds by itself with `confidence_level`, in rows that neither the model nor its calibration was fitted
+    on.
 
     Parameters
     ----------

@@ -86,21 +86,22 @@ def cells_tail(seen: Sample, cells: Ints, value: float, *, without_bias: bool = 
     Of sums of residuals in cells, nearly normal and independent, the sum of absolute values is the largest of the sums
     with each choice of signs: the tails of all these are added up, which is nearly exact far out. The variance of a
     cell is the larger one of labels drawn from the predictions and of the residuals seen. `without_bias` is the mean
-    residual of all rows taken off. None for more outcomes, or so many cells that signs cannot be enumerated.
+    residual of all rows taken off; then sums differ in their variance, and signs are enumerated. None for more
+    outcomes, and without bias where there are too many cells for that.
     """
     size = int(cells.max()) + 1
-    if seen.predictions.n_classes != 2 or size > _MOST_CELLS:
+    if seen.predictions.n_classes != 2 or (without_bias and size > _MOST_CELLS):
         return None
     event, mass = seen.predictions.event, all_weights(seen.predictions, None)
     spread = ((mass**2 * each) for each in (event * (1 - event), (seen.outcomes - event) ** 2))
     variances = np.maximum(*(np.bincount(cells, each, size) for each in spread))
-    signs = 2.0 * (np.arange(2**size)[:, None] >> np.arange(size) & 1) - 1
+    deviations, times = np.sqrt(variances.sum(keepdims=True)), 2.0 ** min(np.count_nonzero(variances), 1000)
     if without_bias:
+        signs = 2.0 * (np.arange(2**size)[:, None] >> np.arange(size) & 1) - 1
         signs = signs - signs @ np.bincount(cells, mass, size)[:, None] / mass.sum()
-    deviations = np.sqrt(signs**2 @ variances)
-    known = deviations > 0
-    tails = special.ndtr(-value * mass.sum() / deviations[known])
-    return _as_heavy_as(_residual_sums(seen.predictions), min(1.0, float(tails.sum())))
+        deviations, times = np.sqrt(signs**2 @ variances), 1.0
+    tails = special.ndtr(-value * mass.sum() / deviations[deviations > 0])
+    return _as_heavy_as(_residual_sums(seen.predictions), min(1.0, times * float(tails.sum())))
 
 
 def normal_tail(difference: float, noise: Floats) -> float | None:

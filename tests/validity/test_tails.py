@@ -98,16 +98,16 @@ def test_adjusted_tails_are_not_too_small(adjust):
 
 
 @cache
-def shares_of_cells(world, without_bias, runs=100_000):
-    """How often the tail of the mean error over five cells, of labels of a calibrated model, is at most each level."""
+def shares_of_cells(world, without_bias, size=5, runs=100_000):
+    """How often the tail of the mean error over cells, of labels of a calibrated model, is at most each level."""
     rng = np.random.default_rng([SEED, 7])
     p = worlds(rng)[world]
-    cells = np.arange(len(p)) % 5
+    cells = np.arange(len(p)) % size
     counts = np.bincount(cells)
     found = []
     for _ in range(runs // 10_000):
         labels = (rng.random((10_000, len(p))) < p).astype(np.int8)
-        sums = np.stack([(labels[:, cells == b] - p[cells == b]).sum(axis=1) for b in range(5)], axis=1)
+        sums = np.stack([(labels[:, cells == b] - p[cells == b]).sum(axis=1) for b in range(size)], axis=1)
         sums -= without_bias * sums.sum(axis=1, keepdims=True) * counts / len(p)
         values = np.abs(sums).sum(axis=1) / len(p)
         for place in np.argsort(-values)[:200]:
@@ -117,10 +117,10 @@ def shares_of_cells(world, without_bias, runs=100_000):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("without_bias", [False, True])
+@pytest.mark.parametrize(("without_bias", "size"), [(False, 5), (True, 5), (False, 20)])
 @pytest.mark.parametrize("world", worlds(np.random.default_rng(0)))
-def test_tails_of_errors_over_cells_are_not_too_small(world, without_bias):
+def test_tails_of_errors_over_cells_are_not_too_small(world, without_bias, size):
     """100 000 samples of calibrated models, of which the 2000 with the largest errors are looked at."""
-    for level, share in zip(LEVELS, shares_of_cells(world, without_bias), strict=True):
+    for level, share in zip(LEVELS, shares_of_cells(world, without_bias, size), strict=True):
         allowed = 1.5 * level
         assert share <= allowed + 4 * np.sqrt(allowed / 100_000)
