@@ -164,6 +164,8 @@ INSIDE = {
     ("inference/test.py", "calibstat.estimators.panels"),
     ("inference/test.py", "calibstat.inference.multiple"),
     ("inference/test.py", "calibstat.inference.by_lens"),
+    ("inference/test.py", "calibstat.inference.tails"),
+    ("inference/results.py", "calibstat.inference.tails"),
     ("inference/estimate.py", "calibstat.inference.by_lens"),
     ("inference/_parts.py", "calibstat.inference.estimate"),
     ("inference/results.py", "xarray"),

@@ -141,7 +141,15 @@ class Findings(Result, Generic[_Found]):
             ("they hold 0", f"{some_of(held)}: tests are of another method, and the p-value decides" if held else ""),
             ("adjusted p", f"{ADJUSTMENTS[self.adjust]}; * at most {percent(self.level)}"),
             ("null", self.hypothesis),
-            ("draws", "; ".join([f"{self.n_resamples} redraws", *self.how])),
+            (
+                "draws",
+                "; ".join(
+                    [
+                        f"{self.n_resamples} redraws, which give no p-value below {1 / (1 + self.n_resamples):.2g}",
+                        *self.how,
+                    ]
+                ),
+            ),
             ("data", f"{self.counts.text(self.n)}; {self.source}"),
         ]
         return [(name, text) for name, text in details if text]
