@@ -95,7 +95,7 @@ def cells_tail(seen: Sample, cells: Ints, value: float, *, without_bias: bool = 
     event, mass = seen.predictions.event, all_weights(seen.predictions, None)
     spread = ((mass**2 * each) for each in (event * (1 - event), (seen.outcomes - event) ** 2))
     variances = np.maximum(*(np.bincount(cells, each, size) for each in spread))
-    deviations, times = np.sqrt(variances.sum(keepdims=True)), 2.0 ** min(np.count_nonzero(variances), 1000)
+    deviations, times = np.sqrt(variances.sum(keepdims=True)), 2.0 ** min(int(np.count_nonzero(variances)), 1000)
     if without_bias:
         signs = 2.0 * (np.arange(2**size)[:, None] >> np.arange(size) & 1) - 1
         signs = signs - signs @ np.bincount(cells, mass, size)[:, None] / mass.sum()
