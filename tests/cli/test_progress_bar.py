@@ -252,7 +252,7 @@ def two_models(tmp_path):
 def test_every_command_with_a_loop_draws_one(two_models, quick, monkeypatch, doing, command):
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
-    files = {"FILE": two_models, "OUT": f"{two_models}.out"}
+    files = {"FILE": two_models, "OUT": f"{two_models}.out.csv"}
     code = main([files.get(word, word) for word in command.split()])
     assert code in (0, 3)
     assert f"{doing}: " in terminal.getvalue()
