@@ -31,13 +31,17 @@ _RAISED = str.maketrans("-0123456789\N{MINUS SIGN}", "⁻⁰¹²³⁴⁵⁶⁷�
 
 
 class Run(NamedTuple):
-    """The evidence of one monitor: rows fed before it began, rows (m,), powers of ten (m,), its alarm and its end."""
+    """The evidence of one monitor: rows fed before it began, rows (m,), powers of ten (m,), its alarm and its end.
+
+    `change` is the interval of rows in which the change began that raised the alarm, if it was found.
+    """
 
     before: int
     rows: Floats
     power: Floats
     alarm_row: int | None
     n_rows: int
+    change: tuple[int, int] | None = None
 
     @property
     def largest(self) -> float:
@@ -51,7 +55,8 @@ class MonitorDisplay(ResultDisplay, PlotDisplay):
     """The evidence E of a monitor after each row, on a scale of powers of ten, and the line where the alarm is raised.
 
     The strip below that line is where E stays for ever with a probability of at least 1 - level if labels follow their
-    predictions (Ville 1939). The path is in the strong colour from the alarm on. Several monitors, each begun where the
+    predictions (Ville 1939). The path is in the strong colour from the alarm on; the change that raised it began in the
+    shaded rows (95 %). Several monitors, each begun where the
     one before was stopped, stand one after the other; a broken line marks each restart, where E begins at 1 again.
 
     Make one by `from_result`, or ``monitor.plot()``.
@@ -72,6 +77,8 @@ class MonitorDisplay(ResultDisplay, PlotDisplay):
     paths_ : list of matplotlib Line2D
         The path of each monitor; of one that raised its alarm, the part from there on is in `alarms_`.
     alarms_, restarts_ : list of matplotlib Line2D
+    changes_ : list of matplotlib Patch
+        The rows in which a change began.
     ax_, figure_ : matplotlib Axes, Figure
 
     Examples
@@ -109,7 +116,10 @@ class MonitorDisplay(ResultDisplay, PlotDisplay):
             before = runs[-1].before + runs[-1].n_rows if runs else 0
             rows, power = each["row"].values.astype(float), each["log_e"].values / np.log(10)
             alarm = each.attrs.get("alarm_row")
-            runs.append(Run(before, np.append(0.0, rows), np.append(0.0, power), alarm, int(each.attrs["n_rows"])))
+            change = each.attrs.get("change_interval")
+            span = None if change is None else (int(change[0]), int(change[1]))
+            end = int(each.attrs["n_rows"])
+            runs.append(Run(before, np.append(0.0, rows), np.append(0.0, power), alarm, end, span))
         return cls(runs, levels[0], str(found[0].attrs["lens"]), name or found[0].attrs.get("name") or None)
 
     @property
@@ -124,6 +134,7 @@ class MonitorDisplay(ResultDisplay, PlotDisplay):
         ax.axhspan(low, self.threshold, color=NOISE, linewidth=0)
         self.paths_: list[Line2D] = []
         self.alarms_: list[Line2D] = []
+        self.changes_: list[Patch] = []
         for run in self.runs:
             self._draw(ax, run, high, {"color": INK, "linewidth": 1.2, **options})
         self.restarts_ = [ax.axvline(run.before, color=FAINT, linestyle=(0, (4, 3))) for run in self.runs[1:]]
@@ -146,6 +157,10 @@ class MonitorDisplay(ResultDisplay, PlotDisplay):
         self.paths_ += ax.plot(np.append(rows[until], at), np.append(power[until], self.threshold), **look)
         late = np.append(at, rows[since]), np.append(self.threshold, power[since])
         self.alarms_ += ax.plot(*late, **(look | {"color": BEYOND, "linewidth": 2.0}))
+        if run.change is not None:
+            span = ax.axvspan(run.before + run.change[0] - 0.5, run.before + run.change[1] + 0.5)
+            span.set(color=BEYOND, alpha=0.15, linewidth=0)
+            self.changes_.append(span)
         ax.plot(at, self.threshold, marker="o", color=BEYOND, markersize=6, linestyle="none")
 
     def _handles(self) -> list[Any]:
@@ -153,6 +168,9 @@ class MonitorDisplay(ResultDisplay, PlotDisplay):
         found: list[Any] = [Patch(color=NOISE, label=f"noise alone stays here: {percent(1 - self.level)}")]
         if self.alarms_:
             found.append(Line2D([], [], color=BEYOND, linewidth=2, marker="o", label="since the alarm"))
+        if self.changes_:
+            label = f"the change began here ({percent(0.95)})"
+            found.append(Patch(color=BEYOND, alpha=0.15, linewidth=0, label=label))
         if self.restarts_:
             found.append(Line2D([], [], color=FAINT, linestyle=(0, (4, 3)), label="restart"))
         return found

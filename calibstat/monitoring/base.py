@@ -17,6 +17,7 @@ import numpy as np
 from calibstat._progress import part
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import HasParameters
+from calibstat.monitoring.recent import RecentRows
 
 UNKNOWN = -1
 """The outcome of a row whose label is not known: it counts as the label that is worst for the bet."""
@@ -65,6 +66,7 @@ class Bettor(ABC):
         self.held_chances: list[Floats] = []
         self.held_outcomes: list[Ints] = []
         self.n_classes = n_classes
+        self.recent = RecentRows(n_classes)
 
     @final
     def bet(self, chances: Floats, outcomes: Ints) -> Floats:
@@ -109,8 +111,18 @@ class Bettor(ABC):
             self._close_block()
         return log_e
 
+    @final
+    def around(self, alarm_row: int) -> tuple[int, Floats, Ints]:
+        """Return rows around the alarm in this row: the number of those before them, chances (n, k), outcomes (n,)."""
+        chances, outcomes = self.recent.kept()
+        first, most = self.recent.first, self.recent.most
+        rows = slice(max(0, alarm_row - most - first), max(0, alarm_row + most - first))
+        chances = np.concatenate([chances, *self.held_chances])[rows]
+        return first + rows.start, chances, np.concatenate([outcomes, *self.held_outcomes])[rows]
+
     def _close_block(self) -> None:
         chances, outcomes = np.concatenate(self.held_chances), np.concatenate(self.held_outcomes)
+        self.recent.add(chances, outcomes)
         known = outcomes != UNKNOWN
         self.learn(chances[known], outcomes[known])
         self.held_chances, self.held_outcomes = [], []
@@ -122,7 +134,8 @@ class Bettor(ABC):
         held = np.concatenate([*self.held_chances, np.empty((0, self.n_classes))])
         outcomes = np.concatenate([*self.held_outcomes, np.empty(0, dtype=np.intp)])
         counts = np.array([self.n_rows, self.end])
-        return {"counts": counts, "held_chances": held, "held_outcomes": outcomes} | self.learned()
+        rows = {"counts": counts, "held_chances": held, "held_outcomes": outcomes} | self.recent.state()
+        return rows | self.learned()
 
     @final
     def restore(self, state: Mapping[str, Array]) -> None:
@@ -130,6 +143,7 @@ class Bettor(ABC):
         self.n_rows, self.end = (int(count) for count in state["counts"])
         self.held_chances = [state["held_chances"]]
         self.held_outcomes = [state["held_outcomes"].astype(np.intp)]
+        self.recent.restore(state, self.n_rows - len(self.held_outcomes[0]))
         self.relearn(state)
 
     @abstractmethod

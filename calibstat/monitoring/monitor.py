@@ -21,6 +21,7 @@ from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical, TopLabel
 from calibstat.lenses.words import in_words
 from calibstat.monitoring.base import UNKNOWN, Bets, Part, collect, distribute
+from calibstat.monitoring.change import Change, located, tilted_gains
 from calibstat.monitoring.intake import Intake, Ready, WaitingRows, induced_classes, plain_labels, read_ids
 from calibstat.monitoring.kernel_bets import KernelBets
 from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets
@@ -103,6 +104,7 @@ class Monitor(HasParameters):
             self.bets = LikelihoodRatioBets() if self.n_classes == 2 else KernelBets()
         self._path = EvidencePath(-log(self.level))
         self._sums = EventSums()
+        self._change: tuple[int, Change | None] = (0, None)  # the rows that were looked at, and what was found
         self._bettor = self.bets.start(self.n_classes)
         self._intake = Intake(self.labels, self.order, self.max_waiting, self.when_full, self.bad_rows)
 
@@ -133,6 +135,7 @@ class Monitor(HasParameters):
         if single is not None:
             self._path.add_one(self._bettor.bet_on_one(*single))
             self._sums.add_one(*single)
+            self._bettor.recent.trim(self._path.alarm_row)
             return self.alarm
         ready = self._intake.labels(y_true, id) if y_prob is None else self._intake.predictions(y_prob, y_true, id)
         return self._bet_on(ready)
@@ -194,6 +197,7 @@ class Monitor(HasParameters):
                 if len(outcomes):
                     self._path.add(self._bettor.bet(view.predictions.chances, outcomes))
                     self._sums.add(*_event_of(view.predictions.chances, outcomes))
+                    self._bettor.recent.trim(self._path.alarm_row)
         return self.alarm
 
     @property
@@ -205,6 +209,23 @@ class Monitor(HasParameters):
     def alarm_row(self) -> int | None:
         """The row that raised the alarm, counting from 1 the rows that were bet on; None if there is no alarm."""
         return self._path.alarm_row or None
+
+    @property
+    def change(self) -> Change | None:
+        """The row at which the change began that raised the alarm: `row`, and an interval of 95 % from `low` to `high`.
+
+        It is found among the last 10 000 rows before the alarm with the help of as many after it, and is for a change
+        that came at once: of a slow drift, the interval tells when it had grown. None without an alarm, and where
+        neither shifts nor slopes of log-odds explain it.
+        """
+        if not self.alarm:
+            return None
+        seen = self.n_rows if self.n_rows < self._path.alarm_row + self._bettor.recent.most else -1
+        if self._change[0] != seen:
+            first, chances, outcomes = self._bettor.around(self._path.alarm_row)
+            gains = tilted_gains(chances, outcomes)
+            self._change = seen, located(gains, first, self._path.alarm_row)
+        return self._change[1]
 
     @property
     def log_e(self) -> float:
@@ -235,7 +256,8 @@ class Monitor(HasParameters):
     def verdict(self) -> str:
         """A sentence or two: an alarm with what was predicted and what happened, or no evidence so far."""
         lens = self.lens if self.n_classes == 2 else self.lens | TopLabel()
-        return verdict(self._found(), self._sums.words(in_words(lens, self.labels)), self._path)
+        said = verdict(self._found(), self._sums.words(in_words(lens, self.labels)), self._path)
+        return said if self.change is None else f"{said} {self.change.words}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name; ``log_e`` and ``log_e_max`` are None where E is infinite.
@@ -255,7 +277,7 @@ class Monitor(HasParameters):
 
     def _found(self) -> dict[str, Any]:
         """Return the settings, and the evidence and the rows that it comes from."""
-        path, intake = self._path, self._intake
+        path, intake, change = self._path, self._intake, self.change
         law = "Bernoulli(prediction)" if self.n_classes == 2 else "categorical(prediction)"
         return self._settings() | {
             "n_rows": path.n_rows,
@@ -267,6 +289,8 @@ class Monitor(HasParameters):
             "pvalue": self.pvalue,
             "alarm": self.alarm,
             "alarm_row": self.alarm_row,
+            "change_row": change and change.row,
+            "change_interval": change and [change.low, change.high],
             "last_id": intake.last_id,
             "hypothesis": f"given the past, each label seen through {self.lens!r} is {law}; no binning is part of it",
         }
@@ -278,7 +302,9 @@ class Monitor(HasParameters):
         found = self._found()
         plain = {name: each for name, each in found.items() if isinstance(each, (str, int, float))}
         log_e = ("row", self._path.values, {"long_name": "natural logarithm of the evidence against the null"})
-        attributes = plain | {"alarm": int(self.alarm)}  # files hold no booleans
+        attributes: dict[str, Any] = plain | {"alarm": int(self.alarm)}  # files hold no booleans
+        if self.change is not None:
+            attributes["change_interval"] = [self.change.low, self.change.high]
         return xr.Dataset({"log_e": log_e}, coords={"row": self._path.rows}, attrs=attributes)
 
     def plot(self, **options: Any) -> Any:
@@ -328,6 +354,7 @@ class Monitor(HasParameters):
         settings, arrays = read_state(path)
         expect_same(path, settings, self._settings())
         distribute(arrays, self._parts())
+        self._change = (0, None)
 
     def _parts(self) -> dict[str, Part]:
         return {"bets": self._bettor, "path": self._path, "intake": self._intake, "sums": self._sums}
@@ -343,6 +370,7 @@ class Monitor(HasParameters):
             ("alarm", f"under the null E ever reaches {1 / self.level:.4g} with a chance of at most {self.level:g}"),
             ("bets", self.bets.description if self.bets else ""),
             *([] if limits else [("order", order)]),
+            *([("change", _CHANGE)] if self.change is not None else []),
         ]
         return Screen(self.verdict, notes=notes + ([skipped] if skipped else []), details=details, more=more)
 
@@ -367,6 +395,7 @@ class Monitor(HasParameters):
 # What a monitor says of itself. Its words never accept the null.
 
 _FEW = 3
+_CHANGE = "the interval is for a change that came at once; of a slow drift, it tells when the drift had grown"
 
 
 def evidence_text(log_e: float) -> str:

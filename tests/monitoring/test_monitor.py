@@ -608,3 +608,62 @@ def test_a_file_of_text_is_no_state_and_nothing_unsafe_is_advised(content, tmp_p
 def test_a_state_needs_its_folder(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no folder .*; make it first"):
         Monitor().save(tmp_path / "nowhere" / "state")
+
+
+def changing(good=2000, n=4000, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return p, (rng.random(n) < np.where(np.arange(n) < good, p, p**1.5)).astype(int)
+
+
+def test_the_change_is_found_and_told_wherever_a_person_looks():
+    p, y = changing()
+    monitor = Monitor()
+    monitor.update(p[:2000], y[:2000])
+    assert monitor.change is None
+    assert monitor.to_dict()["change_interval"] is None
+    monitor.update(p[2000:], y[2000:])
+    row, low, high, before = monitor.change
+    assert low <= 2001 <= high <= monitor.alarm_row
+    assert abs(row - 2001) < 300
+    assert not before
+    assert f"The change began about row {row} (95\u00a0%: {low} to {high})." in monitor.verdict
+    assert monitor.to_dict()["change_interval"] == [low, high]
+    assert monitor.plot().runs[0].change == (low, high)
+
+
+def test_the_change_is_the_same_however_rows_are_fed(tmp_path):
+    p, y = changing(300, 900)
+    whole, single = fed((p, y)), Monitor()
+    for chance, happened in zip(p.tolist(), y.tolist(), strict=True):
+        single.update(chance, happened)
+        assert single.change is None or single.change.high <= single.alarm_row
+    assert single.change == whole.change
+    whole.save(tmp_path / "state")
+    assert Monitor.load(tmp_path / "state").change == whole.change
+
+
+def test_only_rows_around_the_alarm_are_kept(monkeypatch):
+    monkeypatch.setattr("calibstat.monitoring.recent.MOST_RECENT", 200)
+    p, y = changing(1000, 4000)
+    parts = [slice(start, start + 90) for start in range(0, 4000, 90)]
+    monitor, batch = fed(*((p[part], y[part]) for part in parts)), fed((p, y))
+    assert monitor.change == batch.change
+    assert monitor.change.low > monitor.alarm_row - 200
+    assert f"before row {monitor.change.low} to row" in monitor.verdict
+    assert len(monitor._bettor.recent.kept()[1]) == 400
+
+
+def test_a_change_of_three_classes_is_found():
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet([1, 1, 1], 3000)
+    y = (p.cumsum(axis=1) < rng.random((3000, 1))).sum(axis=1)
+    y[1000:][rng.random(2000) < 0.2] = 2
+    change = fed((p, y), labels=(0, 1, 2)).change
+    assert change.low <= 1001 <= change.high < 1400
+
+
+def test_impossible_labels_are_an_alarm_without_a_change():
+    monitor = fed(([0.5, 0.0, 0.5], [1, 1, 0]))
+    assert monitor.alarm_row == 2
+    assert monitor.change is None
