@@ -137,7 +137,8 @@ def _read(arguments: argparse.Namespace) -> dict[str, cs.Sample]:
     if "-" in files and len(files) > 1:
         raise ValueError("standard input can be read only once, but each model has its own file: name files")
     stems = [Path(file).name.partition(".")[0] for file in files]
-    names = [""] if len(files) == 1 else stems if len(set(stems)) == len(stems) else files
+    paths = [str(Path(file).parent / stem) for file, stem in zip(files, stems, strict=True)]
+    names = next(each for each in (stems, paths, files) if len(set(each)) == len(each)) if len(files) > 1 else [""]
     columns = [*(arguments.by or ()), *(arguments.variables or ())]
     columns = list(dict.fromkeys([*columns, *variables_asked(arguments.lens, (), Measure())]))
     models = {}

@@ -195,6 +195,7 @@ def _command(origins: Sequence[Mapping[str, Any] | None], options: Options) -> s
         ("--probs", probs and _column_list(probs)),
         ("--confidence", columns.get("confidence")),
         ("--weights", columns.get("sample_weight")),
+        ("--groups", columns.get("groups")),
         ("--labels", columns.get("labels") and _column_list([str(each) for each in columns["labels"]])),
         (
             "--prevalence",
