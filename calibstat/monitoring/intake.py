@@ -26,10 +26,19 @@ _MOST_REASONS = 100
 class Intake:
     """Checks a call of `Monitor` as a whole before anything changes, and yields rows when it is their turn."""
 
-    def __init__(self, labels: Sequence[Hashable], order: str, max_waiting: int, when_full: str, bad_rows: str) -> None:
+    def __init__(
+        self,
+        labels: Sequence[Hashable],
+        order: str,
+        max_waiting: int,
+        when_full: str,
+        bad_rows: str,
+        models: Sequence[str] = (),
+    ) -> None:
+        self.models = models
         self.columns = {label: column for column, label in enumerate(labels)}
         self.max_waiting, self.when_full, self.bad_rows = max_waiting, when_full, bad_rows
-        self.waiting = WaitingRows(len(labels), order == "prediction")
+        self.waiting = WaitingRows(len(labels) * max(1, len(models)), order == "prediction")
         self.n_seen = self.n_skipped = self.n_worst = 0
         self.fed = FedRows()
         self.last_id: Any = None
@@ -37,7 +46,7 @@ class Intake:
 
     def predictions(self, y_prob: Any, y_true: Any, given: Any) -> list[Ready]:
         """Take predictions, with labels where these are known."""
-        rows, bad = read_predictions(y_prob, len(self.columns))
+        rows, bad = self._read(y_prob)
         codes, wrong = self._labels(y_true, len(rows))
         ids = read_ids(given, len(rows))
         if given is None:
@@ -99,6 +108,32 @@ class Intake:
         ids = self._awaited(given)
         return [self._counted(self.waiting.label(ids, np.full(len(ids), UNKNOWN)))]
 
+    def _read(self, y_prob: Any) -> tuple[Floats, list[Complaint]]:
+        """Read predictions of one model (n, K), or of several side by side, with what is wrong with them."""
+        if not self.models:
+            return read_predictions(y_prob, len(self.columns))
+        if not isinstance(y_prob, Mapping) or set(y_prob) != set(self.models):
+            found = (
+                f"predictions of {', '.join(map(repr, y_prob))}" if isinstance(y_prob, Mapping) else "something else"
+            )
+            first, second = self.models
+            raise ValueError(
+                f"y_prob is {found}; it must be a dictionary of the predictions of both models: {{{first!r}: ..., "
+                f"{second!r}: ...}}"
+            )
+        parts = [read_predictions(y_prob[name], len(self.columns)) for name in self.models]
+        lengths = [len(rows) for rows, _ in parts]
+        if len(set(lengths)) > 1:
+            raise ValueError(
+                f"y_prob has {' and '.join(map(str, lengths))} rows, but both models predict the same rows"
+            )
+        bad = {
+            each.row: Complaint(each.row, f"{name}: {each.reason}")
+            for name, (_, complaints) in zip(self.models, parts, strict=True)
+            for each in complaints
+        }
+        return np.concatenate([rows for rows, _ in parts], axis=1), list(bad.values())
+
     def _labels(self, y_true: Any, n_rows: int) -> tuple[Ints, list[Complaint]]:
         if y_true is None:
             return np.full(n_rows, WAITING), []
@@ -118,7 +153,7 @@ class Intake:
 
     def changes(self, ids: Sequence[Hashable], y_prob: Any, y_true: Any) -> list[str]:
         """Say which of these rows, of those remembered, had another label or prediction when they were fed."""
-        rows, _ = read_predictions(y_prob, len(self.columns))
+        rows, _ = self._read(y_prob)
         codes, _ = self._labels(y_true, len(rows))
         names = [*map(repr, self.columns), "none that is known"]  # the last one is that of UNKNOWN
         found = []
@@ -239,6 +274,11 @@ def read_predictions(y_prob: Any, n_classes: int) -> tuple[Floats, list[Complain
         sums = np.abs(rows.sum(axis=1) - 1) > ROW_TOLERANCE
     given = raw if raw.ndim == 2 else raw[:, None]
     return rows, _complaints(given, missing, outside, sums)
+
+
+def first_rows(y_prob: Any, n: int) -> Any:
+    """Return the first `n` rows of predictions, of one model or of several by name."""
+    return {name: rows[:n] for name, rows in y_prob.items()} if isinstance(y_prob, Mapping) else y_prob[:n]
 
 
 def _as_list(given: Any) -> Any:

@@ -15,7 +15,8 @@ import calibstat as cs
 from calibstat.monitoring.intake import FedRows
 from calibstat.monitoring.kernel_bets import KernelBets
 from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets
-from calibstat.monitoring.monitor import EvidencePath, Monitor
+from calibstat.monitoring.monitor import Monitor
+from calibstat.monitoring.path import EvidencePath
 from calibstat.monitoring.state import read_state, write_state
 from suites import everything
 
