@@ -110,6 +110,7 @@ _MODULES = {
     "interpretability.properties": ["Properties", "Property", "properties"],
     "interpretability.simplification": ["simplify", "SimplificationPath"],
     "monitoring.base": ["Bets", "Bettor"],
+    "monitoring.difference": ["DifferenceMonitor"],
     "monitoring.kernel_bets": ["KernelBets"],
     "monitoring.likelihood_ratio": ["LikelihoodRatioBets"],
     "monitoring.monitor": ["Monitor"],

@@ -211,6 +211,7 @@ from calibstat.lenses.restrict import Given as Given
 from calibstat.lenses.restrict import Region as Region
 from calibstat.monitoring.base import Bets as Bets
 from calibstat.monitoring.base import Bettor as Bettor
+from calibstat.monitoring.difference import DifferenceMonitor as DifferenceMonitor
 from calibstat.monitoring.kernel_bets import KernelBets as KernelBets
 from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets as LikelihoodRatioBets
 from calibstat.monitoring.monitor import Monitor as Monitor

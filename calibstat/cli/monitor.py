@@ -7,12 +7,18 @@ predictions, the chance that E ever reaches 1/level is at most level. With
 were seen. If the label of a row is missing, this row and those after it wait
 for the next call.
 
+With two options --model in place of --probs, it watches which of two models has
+the smaller Brier score on the same rows: the interval that is printed for the
+difference holds however often you look.
+
 The exit code is 3 if the alarm was raised, now or before, 0 if it was not, and
 2 for bad input, which changes no state.
 
 example commands:
   calibstat monitor predictions.csv --label y --probs p --order time \
     --state model.state
+  calibstat monitor predictions.csv --label y --model old=p_old \
+    --model new=p_new --order time
 """
 
 from __future__ import annotations
@@ -32,7 +38,7 @@ from calibstat._progress import track
 from calibstat._text import counted
 from calibstat.cli import options
 from calibstat.cli.pictures import show_and_draw
-from calibstat.cli.questions import names_of_columns, one_lens, sample_columns
+from calibstat.cli.questions import columns_of_models, names_of_columns, one_lens, sample_columns
 from calibstat.cli.text import VERBOSE, ProgressBar, notice, plain_warnings
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.checks import examine, warn_of_order
@@ -59,7 +65,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_one(
         parser, "--label", required=True, help="the column of what happened; empty where it is not known yet"
     )
-    options.add_one(parser, "--probs", required=True)
+    columns = parser.add_mutually_exclusive_group(required=True)
+    options.add_one(columns, "--probs")
+    columns.add_argument(
+        "--model",
+        action="append",
+        metavar="NAME=COL",
+        help="compare two models in place of watching one: a name and its columns of probabilities, twice",
+    )
     options.add(parser, "--labels")
     options.add_lens(parser, "canonical")
     parser.add_argument(
@@ -100,14 +113,14 @@ def run(arguments: argparse.Namespace) -> int:
         expect_folder(arguments.state)
     with plain_warnings(), options.named_options(_OPTIONS):
         with ProgressBar("reading"):
-            found = file_arguments(arguments.file, **sample_columns(arguments, [arguments.order]))
-        truth, rows = np.asarray(found["y_true"]), np.asarray(found["y_prob"])
+            found, rows = _read(arguments)
+        truth = np.asarray(found["y_true"])
         times = _times(found["variables"][arguments.order], arguments)
         with options.named_options(names_of_columns(arguments, found)):
             monitor = _monitor(arguments, truth, rows, found["columns"])
             order = np.argsort(np.array(times), kind="stable") if arguments.sort else np.arange(len(times))
             times = [times[row] for row in order.tolist()]
-            truth, rows = truth[order], rows[order]
+            truth, rows = truth[order], {name: each[order] for name, each in rows.items()}
             begin = _seen_before(monitor, truth, rows, times, arguments)
             with ProgressBar("watching"):
                 held = _feed(monitor, truth, rows, times, begin, arguments)
@@ -119,6 +132,30 @@ def run(arguments: argparse.Namespace) -> int:
         screen = replace(screen, notes=[waiting, *screen.notes])
     show_and_draw(arguments, monitor.to_dict() | {"n_held": held}, screen, monitor.plot)
     return _ALARM if monitor.alarm else 0
+
+
+def _read(arguments: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Floats]]:
+    """Read labels and times, and the predictions of each model by its name; that of the only model is empty."""
+    if not arguments.model:
+        found = file_arguments(arguments.file, **sample_columns(arguments, [arguments.order]))
+        return found, {"": np.asarray(found["y_prob"])}
+    if arguments.file == "-":
+        raise ValueError("standard input can be read only once, but each model has its own columns: name a file")
+    if arguments.lens is not None:
+        raise ValueError("--lens: models are compared by the score of their whole predictions; leave it out")
+    columns = columns_of_models(arguments.model)
+    if len(columns) != 2:
+        raise ValueError(f"--model is given {counted(len(columns), 'time')}, but two models are compared")
+    rows: dict[str, Floats] = {}
+    for name, arguments.probs in columns.items():
+        found = file_arguments(arguments.file, **sample_columns(arguments, [arguments.order]))
+        rows[name] = np.asarray(found["y_prob"])
+    return found, rows
+
+
+def _fed(rows: dict[str, Floats], part: slice) -> Any:
+    """Return the rows of a part as a monitor takes them: of the only model, or by the names of models."""
+    return rows[""][part] if "" in rows else {name: each[part] for name, each in rows.items()}
 
 
 def _times(given: Any, arguments: argparse.Namespace) -> list[Any]:
@@ -144,24 +181,26 @@ def _times(given: Any, arguments: argparse.Namespace) -> list[Any]:
     return times
 
 
-def _monitor(arguments: argparse.Namespace, truth: Array, rows: Floats, columns: list[str] | None) -> cs.Monitor:
+def _monitor(
+    arguments: argparse.Namespace, truth: Array, rows: dict[str, Floats], columns: list[str] | None
+) -> cs.Monitor | cs.DifferenceMonitor:
     """Make the monitor, and continue from its state if there is one."""
     state = None if arguments.state is None or not Path(arguments.state).exists() else arguments.state
+    some = next(iter(rows.values()))
     if arguments.labels is not None:
         labels = options.read_labels(arguments.labels)
     elif state is not None:
         labels = read_state(state)[0]["labels"]
-        if len(labels) != (2 if rows.ndim == 1 else rows.shape[1]):
+        if len(labels) != (2 if some.ndim == 1 else some.shape[1]):
             raise ValueError(f"{state} is the state of another monitor: its classes are {', '.join(map(str, labels))}")
     else:
-        labels = _found(truth, rows, columns, arguments.bad_rows)
-    monitor = cs.Monitor(
-        one_lens(arguments.lens or "canonical", labels).lens,
-        labels=labels,
-        level=arguments.level,
-        bad_rows=arguments.bad_rows,
-        name=arguments.name,
-    )
+        labels = _found(truth, some, columns, arguments.bad_rows)
+    settings = {name: getattr(arguments, name) for name in ("level", "bad_rows", "name")} | {"labels": labels}
+    monitor: cs.Monitor | cs.DifferenceMonitor
+    if "" in rows:
+        monitor = cs.Monitor(one_lens(arguments.lens or "canonical", labels).lens, **settings)
+    else:
+        monitor = cs.DifferenceMonitor(list(rows), **settings)
     if state is not None:
         monitor.restore(state)
     return monitor
@@ -194,7 +233,12 @@ def _found(truth: Array, rows: Floats, columns: list[str] | None, bad_rows: str)
 
 
 def _feed(
-    monitor: cs.Monitor, truth: Array, rows: Floats, times: list[Any], begin: int, arguments: argparse.Namespace
+    monitor: cs.Monitor | cs.DifferenceMonitor,
+    truth: Array,
+    rows: dict[str, Floats],
+    times: list[Any],
+    begin: int,
+    arguments: argparse.Namespace,
 ) -> int:
     """Feed the rows that were not seen before, and return how many wait for a missing label."""
     codes, _ = codes_of_labels(truth, {label: column for column, label in enumerate(monitor.labels)})
@@ -204,7 +248,7 @@ def _feed(
     for start in track(starts, len(starts)):
         part = slice(start, min(end, start + _CHUNK))
         try:
-            monitor.update(rows[part], truth[part], id=times[part])
+            monitor.update(_fed(rows, part), truth[part], id=times[part])
         except ValueError as error:
             raise ValueError(_ROW_OF_CALL.sub(lambda row: f"{arguments.order} {row[1]}:", str(error))) from None
         open_rows = np.flatnonzero(codes[part] == WAITING)
@@ -215,14 +259,18 @@ def _feed(
 
 
 def _seen_before(
-    monitor: cs.Monitor, truth: Array, rows: Floats, times: list[Any], arguments: argparse.Namespace
+    monitor: cs.Monitor | cs.DifferenceMonitor,
+    truth: Array,
+    rows: dict[str, Floats],
+    times: list[Any],
+    arguments: argparse.Namespace,
 ) -> int:
     """Return how many of the first rows were fed before."""
     last = monitor.to_dict()["last_id"]
     if last is not None and isinstance(last, str) != isinstance(times[0], str):
         raise ValueError(f"--order {arguments.order}: the state stopped at {last!r}, which is of another kind")
     try:
-        begin = monitor.seen_before(times, rows, truth)
+        begin = monitor.seen_before(times, _fed(rows, slice(None)), truth)
     except ValueError as error:
         raise ValueError(f"--order {arguments.order}: {error}") from None
     if begin:

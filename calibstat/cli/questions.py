@@ -594,17 +594,23 @@ def read_models(arguments: argparse.Namespace, variables: Sequence[str]) -> dict
         raise ValueError("standard input can be read only once, but each model has its own columns: name a file")
     if len(arguments.model) < 2:
         raise ValueError("--model is given once, but a comparison needs two: --model raw='raw_*' --model new='new_*'")
+    columns = columns_of_models(arguments.model)
+    later = [column for each in columns.values() for column in each]
+    samples = all_of(*(partial(_read_model, arguments, name, variables, columns[name], later) for name in columns))
+    return dict(zip(columns, samples, strict=True))
+
+
+def columns_of_models(options: Sequence[str]) -> dict[str, list[str]]:
+    """Read each --model NAME=COL: the columns of the model's probabilities, by its name."""
     columns: dict[str, list[str]] = {}
-    for option in arguments.model:
+    for option in options:
         name, equals, text = option.partition("=")
         if not equals or not name or not text:
             raise ValueError(f"--model {option}: write a name and its columns, such as --model raw='raw_*'")
         if name in columns:
             raise ValueError(f"--model {name}: two models have this name; give each a name of its own")
         columns[name] = column_names(text)
-    later = [column for each in columns.values() for column in each]
-    samples = all_of(*(partial(_read_model, arguments, name, variables, columns[name], later) for name in columns))
-    return dict(zip(columns, samples, strict=True))
+    return columns
 
 
 def _read_model(

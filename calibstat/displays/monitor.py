@@ -67,8 +67,8 @@ class MonitorDisplay(ResultDisplay, PlotDisplay):
         One for each monitor, in the order of time.
     level : float
         Probability of a false alarm of each monitor.
-    lens : str
-        What the monitors look through.
+    null : str
+        What the evidence is against.
     name : str, optional
         Name of the model, for the title.
 
@@ -97,7 +97,7 @@ class MonitorDisplay(ResultDisplay, PlotDisplay):
 
     runs: list[Run]
     level: float
-    lens: str
+    null: str
     name: str | None = None
 
     size: ClassVar[tuple[float, float]] = (3.4, 2.8)
@@ -120,7 +120,7 @@ class MonitorDisplay(ResultDisplay, PlotDisplay):
             span = None if change is None else (int(change[0]), int(change[1]))
             end = int(each.attrs["n_rows"])
             runs.append(Run(before, np.append(0.0, rows), np.append(0.0, power), alarm, end, span))
-        return cls(runs, levels[0], str(found[0].attrs["lens"]), name or found[0].attrs.get("name") or None)
+        return cls(runs, levels[0], str(found[0].attrs["hypothesis"]), name or found[0].attrs.get("name") or None)
 
     @property
     def threshold(self) -> float:
@@ -200,9 +200,9 @@ class MonitorDisplay(ResultDisplay, PlotDisplay):
         several = "" if len(self.runs) == 1 else " At each broken line a new monitor begins, at E = 1."
         rows = ", ".join(str(run.n_rows) for run in self.runs)
         return (
-            f"Evidence E against calibration, seen through {self.lens}, after each of {rows} rows. If every label "
-            f"follows its prediction, E ever reaches {1 / self.level:.4g} with a probability of at most "
-            f"{percent(self.level)}, however often one looks (Ville 1939).{several}"
+            f"Evidence E against the null that {self.null}, after each of {rows} rows. If it holds, E ever reaches "
+            f"{1 / self.level:.4g} with a probability of at most {percent(self.level)}, however often one looks (Ville "
+            f"1939).{several}"
         )
 
 

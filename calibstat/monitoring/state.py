@@ -15,6 +15,7 @@ from calibstat._files import written_whole
 from calibstat.data.arrays import Array
 from calibstat.data.files import arrays_of
 from calibstat.estimators.kernels import GaussianKernel, LaplaceKernel
+from calibstat.estimators.scores import BrierScore, LogScore
 from calibstat.lenses.relabel import Canonical, ClassWise, Partition, TopK, TopLabel
 from calibstat.monitoring.kernel_bets import KernelBets
 from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets
@@ -34,6 +35,8 @@ _KNOWN: dict[str, Any] = {
         LikelihoodRatioBets,
         GaussianKernel,
         LaplaceKernel,
+        BrierScore,
+        LogScore,
     )
 }
 

@@ -124,6 +124,13 @@ VERBS = {
     "trajectory": Verb(lambda raw: cs.trajectory({1: raw.sample(), 2: raw.other()}, {"ECE": ECE}, rng=0), 7, 25),
     "desiderata": Verb(lambda raw: cs.desiderata(raw.sample(), rng=0), 5, 80),
     "Monitor.update": Verb(lambda raw: cs.Monitor().update(raw.arrays[1], raw.arrays[0]), 5, 50),
+    "DifferenceMonitor.update": Verb(
+        lambda raw: cs.DifferenceMonitor(("a", "b")).update(
+            {"a": raw.arrays[1], "b": raw.arrays[1] ** 2}, raw.arrays[0]
+        ),
+        5,
+        50,
+    ),
     "learner_audit": Verb(lambda raw: cs.learner_audit(raw.grouped(), rng=0), 14, 300),
     "grow_leaf_table": Verb(lambda raw: cs.grow_leaf_table(raw.grouped(), rng=0), 0.6, 18),
     "leaf_table": Verb(lambda raw: cs.leaf_table(raw.tree, raw.sample(), variables=[...]), 0.25, 6),

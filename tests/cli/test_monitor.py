@@ -208,3 +208,41 @@ def test_a_state_in_no_folder_is_refused_before_anything_is_done(watch, tmp_path
     code, out, err = watch(path, "--state", tmp_path / "nowhere" / "state")
     assert (code, out) == (2, "")
     assert f"there is no folder {tmp_path / 'nowhere'}" in err
+
+
+def two_columns_of_models(n, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n).round(6)
+    return {"t": np.arange(n), "y": (rng.random(n) < p).astype(int), "new": p, "old": (p**2).round(6)}
+
+
+def test_two_models_are_compared(run, tmp_path):
+    whole, path, state = two_columns_of_models(1500), tmp_path / "two.csv", tmp_path / "state"
+    asked = ("--label", "y", "--model", "old=old", "--model", "new=new", "--order", "t")
+    write_csv(path, {name: each[:50] for name, each in whole.items()})
+    assert run("monitor", path, *asked, "--state", state)[0] == 0
+    code, out, err = run("monitor", write_csv(path, whole), *asked, "--state", state)
+    assert code == 3
+    assert "50 rows up to 49 in t were seen before and are skipped" in err
+    assert "ALARM in 1500 rows: new is better than old (mean Brier score 0." in " ".join(out.split())
+    at_once = found(run("monitor", path, *asked, "--format", "json")[1])
+    low, high = at_once["interval"]
+    assert 0 < low < at_once["difference"] < high
+    assert found(run("monitor", path, *asked, "--state", state, "--format", "json")[1]) == at_once
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--model", "old=old"), "--model is given 1 time, but two models"),
+        (("--model", "old"), "write a name and its columns"),
+        (("--model", "old=old", "--model", "new=new", "--lens", "top-label"), "leave it out"),
+        (("--model", "old=old", "--model", "new=new", "--probs", "old"), "not allowed with"),
+        ((), "required"),
+    ],
+)
+def test_models_that_cannot_be_compared(run, tmp_path, more, message):
+    path = write_csv(tmp_path / "two.csv", two_columns_of_models(20))
+    code, _, err = run("monitor", path, "--label", "y", "--order", "t", *more)
+    assert code == 2
+    assert message in err

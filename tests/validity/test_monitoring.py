@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -81,6 +82,34 @@ def test_negative_control_a_shift_is_no_false_alarm():
     model, bets, *_ = OFF["high slope .7"]
     with pytest.raises(AssertionError, match="false alarms"):
         assert_few_false_alarms(alarm_share(model, bets, N, runs, SEED), runs)
+
+
+def clustered_share(runs, seed, rows_of_each):
+    """Share of alarms where five labels of a patient depend on each other, but each follows its prediction."""
+    rng = np.random.default_rng(seed)
+    alarms = []
+    for _ in range(runs):
+        p = rng.random((400, 5))
+        patient, own = rng.standard_normal((400, 1)), rng.standard_normal((400, 5))
+        y = ndtr(np.sqrt(0.7) * patient + np.sqrt(0.3) * own) < p
+        monitor = Monitor()
+        monitor.update(p[:, :rows_of_each].ravel(), y[:, :rows_of_each].ravel())
+        alarms.append(monitor.alarm)
+    return np.mean(alarms)
+
+
+@pytest.mark.slow
+def test_one_row_of_each_patient_raises_no_false_alarms():
+    runs = 40
+    assert_few_false_alarms(clustered_share(runs, SEED, rows_of_each=1), runs)
+
+
+@pytest.mark.slow
+def test_negative_control_all_rows_of_patients_raise_false_alarms():
+    runs = 40
+    share = clustered_share(runs, SEED, rows_of_each=5)
+    with pytest.raises(AssertionError, match="false alarms"):
+        assert_few_false_alarms(share, runs)
 
 
 def overfull(when_full_rows, runs, seed, leave_out):
