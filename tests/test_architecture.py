@@ -172,7 +172,7 @@ INSIDE = {
     ("inference/test.py", "calibstat.inference.estimate"),
     ("inference/test.py", "calibstat.nulls.linear"),
     ("nulls/exact.py", "calibstat.nulls.linear"),
-    ("monitoring/monitor.py", "xarray"),
+    ("monitoring/watch.py", "xarray"),
     ("sweeps/store.py", "xarray"),
 }
 ONLY_INSIDE = ("pandas", "xarray", "pyarrow")
