@@ -36,7 +36,7 @@ from calibstat.draws.streams import Streams
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.scores import BrierScore, LogScore, Score
 from calibstat.estimators.squared import DebiasedL2
-from calibstat.inference.arguments import behind
+from calibstat.inference.arguments import ONE_BY_ONE, behind, refuse_clusters
 from calibstat.inference.compare import ComparisonTest, comparable, compare_tested, comparison_test
 from calibstat.inference.compare_models import NOT_FOR_PAIRS
 from calibstat.inference.differences import kept_rows, taken, with_large_cells
@@ -174,6 +174,7 @@ def compare_calibrators(
     whole = sample_from(
         sample, y_true, y_prob, {"variables": variables, "sample_weight": sample_weight, "labels": labels}
     )
+    refuse_clusters(whole, "compare_calibrators", ONE_BY_ONE)
     split_stream, *streams = as_generator(rng).spawn(1 + n_splits)
     plans = chosen_splits(whole, calibrators, test_size, cv, n_splits, fitted_rows, split_stream)
     texts = {UNCALIBRATED: ""} | {name: " ".join(repr(each).split()) for name, each in calibrators.items()}

@@ -29,6 +29,7 @@ from calibstat.data.parameters import LEVEL, at_least_one
 from calibstat.data.sample import Sample
 from calibstat.estimators.miscalibration import VECE
 from calibstat.estimators.squared import ECE
+from calibstat.inference.arguments import ONE_BY_ONE, refuse_clusters
 from calibstat.inference.forest import Forest, ForestRow
 from calibstat.inference.results import Result, RowCounts
 from calibstat.inference.test import calibration_test
@@ -112,6 +113,7 @@ def variable_based_protocol(
         raise ValueError(f"convention is {convention!r}, but 'evaluated' or 'kelly-smyth' is expected.")
     at_least_one("n_bins", n_bins)
     whole, name = _with_variable(sample, y_true, y_prob, variable, name, labels)
+    refuse_clusters(whole, "variable_based_protocol", ONE_BY_ONE)
     if convention == "kelly-smyth" and not (lens is None and whole.predictions.weights is None):
         raise ValueError('convention="kelly-smyth" has no lens and no weights, as in the paper; leave them out.')
     models = check_calibrators(default_calibrators(name, len(whole.labels)) if calibrators is None else calibrators)

@@ -129,6 +129,19 @@ def for_clusters(null: Null, sample: Sample, asked: Any = None) -> tuple[Null, t
     return instead, () if asked is None else (f"{why}: {instead!r} was used, which holds for clusters",)
 
 
+# What holds for clusters where models are compared.
+ONE_BY_ONE = "calibration_test and estimate of each model by itself hold for clusters"
+
+
+def refuse_clusters(sample: Sample, verb: str, instead: str) -> None:
+    """Refuse rows in clusters, where a verb is for independent rows; `instead` is what holds for clusters."""
+    groups = sample.groups
+    if groups is not None:
+        raise ValueError(
+            f"{verb} takes rows as independent, which those of the same {shown(groups.name)!r} are not; {instead}."
+        )
+
+
 def _kind_of(thing: Any) -> str:
     """A class, or what something is an instance of."""
     return f"the class {thing.__name__}" if isinstance(thing, type) else f"of type {type(thing).__name__}"

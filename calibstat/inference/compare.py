@@ -24,7 +24,14 @@ from calibstat.draws.whole_cells import redraw_squares
 from calibstat.estimators.base import Estimator, Evaluator, Headline
 from calibstat.estimators.panels import default_comparison
 from calibstat.estimators.tally import Tally, over_components
-from calibstat.inference.arguments import behind, check_sample, look_through, with_counts
+from calibstat.inference.arguments import (
+    ONE_BY_ONE,
+    behind,
+    check_sample,
+    look_through,
+    refuse_clusters,
+    with_counts,
+)
 from calibstat.inference.by_lens import one_lens
 from calibstat.inference.differences import (
     FEW_OTHERS,
@@ -154,6 +161,8 @@ def comparison_test(
         raise ValueError(f"names is {names!r}; it must be two different names, for example ('raw', 'calibrated').")
     check_sample(a)
     check_sample(b)
+    for each in (a, b):
+        refuse_clusters(each, "comparison_test", ONE_BY_ONE)
     b = with_labels(a.labels, b)
     estimator = to_compare(a, lens, estimator)
     looked = look_through(a, estimator), look_through(b, estimator)

@@ -18,7 +18,7 @@ from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import Streams
 from calibstat.estimators.base import Estimator, Evaluator, Headline
-from calibstat.inference.arguments import check_sample, look_through, with_counts
+from calibstat.inference.arguments import ONE_BY_ONE, check_sample, look_through, refuse_clusters, with_counts
 from calibstat.inference.compare import (
     ENOUGH_ROWS,
     both_rows,
@@ -264,6 +264,7 @@ def _checked(models: Mapping[str, Sample], adjust: str) -> tuple[str, ...]:
     check_choices(adjust, missing=NOT_FOR_PAIRS)
     for each in models.values():
         check_sample(each)
+        refuse_clusters(each, "compare_models", ONE_BY_ONE)
     return tuple(models)
 
 
