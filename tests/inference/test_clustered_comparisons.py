@@ -8,7 +8,7 @@ from calibstat.comparisons.variable_based import variable_based_protocol
 
 PROB = np.random.default_rng(0).random(400)
 AGE = np.random.default_rng(1).random(400)
-SAMPLE = cs.Sample(PROB > 0.5, PROB, groups=np.arange(400) // 4, groups_name="question", variables={"age": AGE})
+SAMPLE = cs.Sample(PROB > 0.5, PROB, groups=np.arange(400) // 4, variables={"age": AGE})
 
 
 @pytest.mark.parametrize(
@@ -22,5 +22,5 @@ SAMPLE = cs.Sample(PROB > 0.5, PROB, groups=np.arange(400) // 4, groups_name="qu
     ],
 )
 def test_rows_in_clusters_are_not_taken_as_independent(compare):
-    with pytest.raises(ValueError, match="takes rows as independent, which those of the same 'question' are not"):
+    with pytest.raises(ValueError, match="takes rows as independent, which those of the same 'groups' are not"):
         compare()
