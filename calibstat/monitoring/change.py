@@ -34,13 +34,18 @@ class Change(NamedTuple):
         'The change began about row 1204 (95 %: 1050 to 1330).'
         >>> " ".join(Change(40, 1, 90, False).words.split())
         'The change began about row 40 (95 %: from the start to row 90).'
+        >>> " ".join(Change(1, 1, 41, False).words.split())
+        'This began about the first row (95 %: up to row 41).'
         """
+        level = "95\N{NO-BREAK SPACE}%"
+        if self.row == 1:
+            return f"This began about the first row ({level}: up to row {self.high})."
         span = f"{self.low} to {self.high}"
         if self.open:
             span = f"before row {self.low} to row {self.high}"
         elif self.low == 1:
             span = f"from the start to row {self.high}"
-        return f"The change began about row {self.row} (95\N{NO-BREAK SPACE}%: {span})."
+        return f"The change began about row {self.row} ({level}: {span})."
 
 
 def located(gains: Iterable[Floats], first: int, alarm_row: int) -> Change | None:

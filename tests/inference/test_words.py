@@ -170,6 +170,7 @@ CALIBSTAT = Path(cs.__file__).parent
 NEVER_ONE = {
     "binnings/base.py: {predictions.n_classes} columns",
     "cli/audit.py: {len(found)} columns",
+    "cli/demo.py: {trained.n_fit} rows",
     "data/_classes.py: {len(classes)} columns",
     "draws/bootstrap.py: {len(second)} rows",
     "generators/simplex_maps.py: {len(weights)} rows",

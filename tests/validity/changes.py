@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit, logit
 
+from calibstat.monitoring.difference import DifferenceMonitor
 from calibstat.monitoring.monitor import Monitor
 
 UNIFORM, HIGH, RARE = (1, 1), (4, 0.8), (1, 19)
@@ -55,3 +56,34 @@ def intervals(world, good, more, runs, seed, lasts=0):
         else:
             found.append(monitor.change)
     return found, missed
+
+
+def difference_intervals(good, runs, seed):
+    """Return changes of the difference of two models that are equally good at first; then one shifts its log-odds."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(runs):
+        truth, error = rng.uniform(0.05, 0.95, good + MOST_AFTER), rng.uniform(-0.05, 0.05, good + MOST_AFTER)
+        y = (rng.random(len(truth)) < truth).astype(int)
+        shifted = np.where(np.arange(len(truth)) >= good, expit(logit(truth + error) + 0.8), truth + error)
+        monitor = DifferenceMonitor(("shifted", "fair"))
+        for start in range(0, len(y), 250):
+            part = slice(start, start + 250)
+            if monitor.update({"shifted": shifted[part], "fair": (truth - error)[part]}, y[part]):
+                break
+        found += [monitor.change] if monitor.alarm and monitor.alarm_row > good else []
+    return found
+
+
+def three_class_intervals(good, runs, seed):
+    """Return changes of three classes whose predictions become too sharp."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(runs):
+        p = rng.dirichlet([1, 1, 1], good + 1500)
+        flat = p**0.6 / (p**0.6).sum(axis=1, keepdims=True)
+        law = np.where((np.arange(len(p)) >= good)[:, None], flat, p)
+        monitor = Monitor(labels=(0, 1, 2))
+        monitor.update(p, (law.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1))
+        found += [monitor.change] if monitor.alarm and monitor.alarm_row > good else []
+    return found

@@ -15,7 +15,7 @@ import pytest
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from validity.changes import CHANGED, intervals
+from validity.changes import CHANGED, difference_intervals, intervals, three_class_intervals
 
 SEED, RUNS, LEVEL = 20261123, 25, 0.95
 # Worlds, good rows before the change, and rows after the alarm.
@@ -37,6 +37,14 @@ def test_the_interval_holds_the_row_of_a_sudden_change(world, good, more):
     assert missed == 0
     assert len(found) >= 20  # an alarm before the change is false, and has no interval to speak of
     assert_covers(covered(found, good + 1), len(found))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("changes", [difference_intervals, three_class_intervals])
+def test_the_interval_holds_the_row_of_other_monitors(changes):
+    found = changes(500, RUNS, SEED)
+    assert len(found) >= 20
+    assert_covers(covered(found, 501), len(found))
 
 
 @pytest.mark.slow
