@@ -168,7 +168,10 @@ def subgroup_audit(
     check_options(adjust, standardize, level, confidence_level, depth=depth, min_size=min_size)
     asked, null = null, _checked(check_null(null, n_resamples), estimator)
     whole = check_lens(lens) | estimator
-    variables, seen = look(sample, by, whole.lens, binning, missing)
+    by_counts = null.takes_counts or isinstance(null, Multiplier)
+    variables, seen = look(
+        sample, by, whole.lens, binning, missing, reads=lambda k: by_counts and whole.core.reads_counts(k)
+    )
     groups, left_out = _groups(variables, seen, depth, min_size, min_expected, level)
     null, replaced = for_clusters(null, seen, asked)
     null, more = with_enough(null, asked, len(groups), adjust, level, len(seen))
@@ -185,7 +188,7 @@ def subgroup_audit(
         adjust=adjust,
         level=level,
         confidence_level=confidence_level,
-        n=len(seen),
+        n=seen.predictions.n_rows,
         n_resamples=measured.n_resamples,
         estimator=whole,
         assumed=f"in every group, {assumed}; all groups on the same draws",
@@ -193,7 +196,7 @@ def subgroup_audit(
         how=measured.how,
         source=seen.predictions.source,
         counts=RowCounts.of(seen, fewest_in_groups(layout, seen)),
-        what=in_words(whole.lens, sample.labels, sample.predictions.seen),
+        what=in_words(whole.lens, sample.labels, sample.known.seen),
         clusters=found,
         overall=direction_of(seen),
     )
@@ -220,7 +223,7 @@ def _groups(
     variables: list[Levels], seen: Sample, depth: int, min_size: int, min_expected: float, level: float
 ) -> tuple[list[Group], list[LeftOut]]:
     """Form the groups, all rows among them; leave out those that show too little; refuse if there is no other one."""
-    groups, left_out = form_groups(variables, len(seen), depth, min_size)
+    groups, left_out = form_groups(variables, len(seen), depth, min_size, seen.predictions.counts)
     groups, scarce = without_scarce(groups, seen, min_expected, level)
     left_out = [*scarce, *left_out]
     if len(groups) < 2:
@@ -241,7 +244,7 @@ def _group_findings(
         GroupFinding(
             name=group.name,
             levels=group.levels,
-            n=len(group.rows),
+            n=group.n,
             statistic=float(measured.values[j]),
             null_mean=float(measured.null_means[j]),
             standardized=float(found.standardized[j]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, groupby
 from typing import Any, NamedTuple, TypeAlias, final
@@ -37,6 +37,12 @@ class Group:
 
     levels: tuple[tuple[str, str], ...]  # pairs (variable, level); empty for all rows
     rows: Ints
+    n: int  # how many these are, or stand for
+
+    @classmethod
+    def of(cls, levels: tuple[tuple[str, str], ...], rows: Ints, counts: Floats | None = None) -> Group:
+        """Count rows, each of which may stand for several, `counts` (n,)."""
+        return cls(levels, rows, len(rows) if counts is None else round(counts[rows].sum()))
 
     @property
     def name(self) -> str:
@@ -65,36 +71,39 @@ class LeftOut:
     excess: str = ""
 
 
-def form_groups(variables: Sequence[Levels], n: int, depth: int, min_size: int) -> tuple[list[Group], list[LeftOut]]:
+def form_groups(
+    variables: Sequence[Levels], n: int, depth: int, min_size: int, counts: Floats | None = None
+) -> tuple[list[Group], list[LeftOut]]:
     """Return the group of all rows, those of the levels of each variable, and crossings of at most `depth` variables.
 
-    Variables with one level, groups of fewer than `min_size` rows, and crossings that repeat a group are left out.
+    Variables with one level, groups of fewer than `min_size` rows, and crossings that repeat a group are left out. Each
+    of the n rows may stand for several, `counts` (n,).
     """
-    groups, left_out = [Group((), np.arange(n))], []
+    groups, left_out = [Group.of((), np.arange(n), counts)], []
     for variable in variables:
         if variable.size == 1:
-            left_out.append(LeftOut(variable.variable, n, f"has one level, {variable.names[0]!r}"))
+            left_out.append(LeftOut(variable.variable, groups[0].n, f"has one level, {variable.names[0]!r}"))
     several = [variable for variable in variables if variable.size > 1]
     for crossed in range(1, min(depth, len(several)) + 1):
         for factors in combinations(several, crossed):
-            for group in _cross(factors):
-                if len(group.rows) < min_size:
-                    left_out.append(LeftOut(group.name, len(group.rows), f"has fewer than {counted(min_size, 'row')}"))
+            for group in _cross(factors, counts):
+                if group.n < min_size:
+                    left_out.append(LeftOut(group.name, group.n, f"has fewer than {counted(min_size, 'row')}"))
                 elif crossed > 1 and (same := [each for each in groups if np.array_equal(each.rows, group.rows)]):
-                    left_out.append(LeftOut(group.name, len(group.rows), f"has the same rows as {same[0].name}"))
+                    left_out.append(LeftOut(group.name, group.n, f"has the same rows as {same[0].name}"))
                 else:
                     groups.append(group)
     return groups, left_out
 
 
-def _cross(factors: Sequence[Levels]) -> Iterator[Group]:
+def _cross(factors: Sequence[Levels], counts: Floats | None) -> Iterator[Group]:
     """Yield a group for each combination of levels that occurs."""
     shape = [each.size for each in factors]
     found, index = numbered_codes(np.ravel_multi_index([each.index for each in factors], shape))
     for code, rows in zip(found, rows_by_code(index, len(found)), strict=True):
         places = np.unravel_index(code, shape)
         levels = tuple((each.variable, each.names[int(place)]) for each, place in zip(factors, places, strict=True))
-        yield Group(levels, rows)
+        yield Group.of(levels, rows, counts)
 
 
 def rows_by_code(codes: Ints, size: int) -> list[Ints]:
@@ -115,7 +124,7 @@ def without_scarce(
     weights = all_weights(seen.predictions, None)
     kept = [group for group in groups if weights[group.rows].any()]
     left_out = [
-        LeftOut(group.name, len(group.rows), "has no row of positive weight")
+        LeftOut(group.name, group.n, "has no row of positive weight")
         for group in groups
         if not weights[group.rows].any()
     ]
@@ -126,7 +135,7 @@ def without_scarce(
         return kept, left_out
     scarce = [(group, reason) for group, reason in zip(kept, reasons, strict=True) if reason is not None]
     scarce.sort(key=lambda each: each[1].pvalue)
-    found = [LeftOut(group.name, len(group.rows), few.words, few.excess(level / len(kept))) for group, few in scarce]
+    found = [LeftOut(group.name, group.n, few.words, few.excess(level / len(kept))) for group, few in scarce]
     return [group for group, reason in zip(kept, reasons, strict=True) if reason is None], found + left_out
 
 
@@ -144,14 +153,16 @@ class _TooFew(NamedTuple):
 
 def _too_few(seen: Sample, group: Group, min_expected: float) -> _TooFew | None:
     """Say what a group expects too few of, and how many there are; None if it expects enough."""
-    chance, happened = seen.predictions.event[group.rows], seen.outcomes[group.rows].astype(float)
-    mass = all_weights(seen.predictions, None)[group.rows]
+    own_rows = seen.take(group.rows)
+    predictions, happened = own_rows.predictions, own_rows.outcomes.astype(float)
+    chance, mass = predictions.event, all_weights(predictions, None)
+    squares = mass**2 / predictions.multiplicity
     for what, each, own in (("event", chance, happened), ("non-event", 1 - chance, 1 - happened)):
-        expected, there = (max(float(effective_number(mass @ k, mass**2 @ k)), 0.0) for k in (each, own))
+        expected, there = (max(float(effective_number(mass @ k, squares @ k)), 0.0) for k in (each, own))
         if expected < min_expected:
-            p = _chance_of_more(float(mass @ (own - each)), each, mass)
-            has = counted(int(own.sum()), what)
-            if seen.predictions.weights is not None:
+            p = _chance_of_more(float(mass @ (own - each)), each, mass, predictions.counts)
+            has = counted(int((predictions.multiplicity * own).sum()), what)
+            if predictions.importance is not None:
                 has += f" ({there:.2g} in effect, by weights)"
             number = f"{expected:.2g}"
             words = f"expects {number} {what}{'' if number == '1' else 's'}, fewer than {min_expected:g} (it has {has})"
@@ -159,9 +170,9 @@ def _too_few(seen: Sample, group: Group, min_expected: float) -> _TooFew | None:
     return None
 
 
-def _chance_of_more(more: float, chance: Floats, mass: Floats) -> float:
+def _chance_of_more(more: float, chance: Floats, mass: Floats, counts: Floats | None = None) -> float:
     """Bound the chance that a weighted sum of events exceeds what is expected by so much, or more (Chernoff 1952)."""
-    sums = LinearSum.of_residuals(chance, mass)
+    sums = LinearSum.of_residuals(chance, mass, counts)
     if more <= 0:
         return 1.0
     return float(np.exp(-SaddlepointSum(sums.numbers, 0.0).reach(more))) if sums.rows else 0.0
@@ -179,6 +190,7 @@ def layout_of(groups: Sequence[Group], n: int) -> Layout:
     return Layout(found)
 
 
+ReadsCounts: TypeAlias = Callable[[int], bool]
 By: TypeAlias = str | Iterable[str] | Mapping[str, Any]
 MISSING = "missing"
 # A numeric variable with at most this many distinct values counts as categories.
@@ -226,14 +238,33 @@ def read_columns(sample: Sample, by: By, missing: str, argument: str = "by") -> 
     Further columns may have missing values if `missing` is "level"; messages call `by` by the name `argument`.
     """
     check_sample(sample)
+    _check_missing(missing)
+    if _are_columns(by):
+        return {
+            name: _further(argument, name, found, len(sample), missing) for name, found in named_columns(by).items()
+        }
+    return _known_columns(sample.predictions, _names(sample.known, by, argument))
+
+
+def _known_columns(predictions: Predictions, names: Iterable[str]) -> dict[str, PartlyKnown]:
+    everywhere = np.ones(len(predictions), dtype=bool)
+    return {name: PartlyKnown(predictions.variables[name], everywhere) for name in names}
+
+
+def _are_columns(by: By) -> bool:
+    """Whether values are passed, and not names alone."""
+    return isinstance(by, Mapping) or hasattr(by, "columns")
+
+
+def _check_missing(missing: str) -> None:
     if missing not in ("raise", "level"):
         raise ValueError(
             f"missing is {missing!r}; it must be 'raise' or 'level' (missing values as a level of their own)."
         )
-    if isinstance(by, Mapping) or hasattr(by, "columns"):
-        return {
-            name: _further(argument, name, found, len(sample), missing) for name, found in named_columns(by).items()
-        }
+
+
+def _names(predictions: Predictions, by: Any, argument: str) -> list[str]:
+    """Return names of variables of the predictions, each once."""
     if not isinstance(by, Iterable):
         raise TypeError(
             f"{argument} is {by!r}, but names of variables are expected: for example {argument}=['age', 'sex']."
@@ -241,7 +272,7 @@ def read_columns(sample: Sample, by: By, missing: str, argument: str = "by") -> 
     names = [by] if isinstance(by, str) else list(by)
     if not names:
         raise ValueError(f"{argument} is empty; name at least one variable, for example {argument}=['age', 'sex'].")
-    known = sample.predictions.variables
+    known = predictions.variables
     for name in names:
         if name not in known:
             listed = ", ".join(map(repr, known)) or "none"
@@ -249,8 +280,7 @@ def read_columns(sample: Sample, by: By, missing: str, argument: str = "by") -> 
                 f"{argument}: the sample has no variable {name!r}; its variables are: {listed}. Pass it as "
                 f"Sample(..., variables={{name: values}}), or as {argument}={{name: values}}."
             )
-    everywhere = np.ones(len(sample), dtype=bool)
-    return {name: PartlyKnown(known[name], everywhere) for name in dict.fromkeys(names)}
+    return list(dict.fromkeys(names))
 
 
 def _further(argument: str, name: str, found: Any, n: int, missing: str) -> PartlyKnown:
@@ -341,9 +371,21 @@ def _plain(value: float, digits: int) -> str:
 
 
 def look_with(
-    sample: Sample, by: By, lens: Lens, missing: str, argument: str = "by"
+    sample: Sample, by: By, lens: Lens, missing: str, argument: str = "by", reads: ReadsCounts | None = None
 ) -> tuple[dict[str, PartlyKnown], Sample]:
-    """Look at a sample through a lens, and read the variables in the rows that are left."""
+    """Look at a sample through a lens, and read the variables in the rows that are left.
+
+    Who asks may read rows that stand for several, of so many classes: of many counted rows, whose variables are named,
+    there is then one for each prediction and outcome.
+    """
+    if reads is not None and not _are_columns(by):
+        check_sample(sample)
+        _check_missing(missing)
+        names, shown = _names(sample.known, by, argument), lens(sample)
+        refuse_empty(shown, lens)
+        seen = shown.read_by(reads, labelled=True)
+        if seen is not shown:
+            return _known_columns(seen.predictions, names), seen
     columns = read_columns(sample, by, missing, argument)
     rows = lens.look(sample.predictions).rows
     seen = lens(sample)
@@ -358,9 +400,10 @@ def look(
     binning: Binning | Mapping[str, Binning],
     missing: str,
     argument: str = "by",
+    reads: ReadsCounts | None = None,
 ) -> tuple[list[Levels], Sample]:
     """Look at a sample through a lens and cut the variables in the rows that are left."""
-    columns, seen = look_with(sample, by, lens, missing, argument)
+    columns, seen = look_with(sample, by, lens, missing, argument, reads)
     rules = binning if isinstance(binning, Mapping) else dict.fromkeys(columns, binning)
     unknown = [name for name in rules if name not in columns]
     if unknown:
@@ -408,10 +451,11 @@ class Means:
     def of(cls, sample: Sample) -> Means:
         """Compute the means of a sample of two outcomes."""
         chance = sample.predictions.event
-        mass = np.ones(len(sample)) if sample.predictions.weights is None else sample.predictions.weights
+        mass = all_weights(sample.predictions, None)
         share = mass / mass.sum()
         clipped = np.clip(chance, 0, 1)
-        error = float(np.sqrt((share**2 * clipped * (1 - clipped)).sum()))
+        squares = share**2 / sample.predictions.multiplicity
+        error = float(np.sqrt((squares * clipped * (1 - clipped)).sum()))
         return cls(float(share @ chance), float(share @ sample.outcomes), error)
 
     @property
@@ -426,7 +470,7 @@ def means_of_groups(layout: Layout, seen: Sample) -> list[Means]:
     if predictions.n_classes != 2:
         return [Means(np.nan, np.nan, np.nan)] * layout.size
     mass, event = all_weights(predictions, None), np.clip(predictions.event, 0, 1)
-    variance = layout.totals(mass**2 * event * (1 - event))
+    variance = layout.totals(mass**2 / predictions.multiplicity * event * (1 - event))
     sums = [layout.totals(mass * each) for each in (predictions.event, seen.outcomes)]
     columns = np.stack([*sums, np.sqrt(variance)]) / layout.totals(mass)
     return [Means(*each) for each in columns.T.tolist()]
@@ -435,8 +479,9 @@ def means_of_groups(layout: Layout, seen: Sample) -> list[Means]:
 def fewest_in_groups(layout: Layout, seen: Sample) -> float:
     """Return the number of rows, in effect, of the rarest outcome in the group where it is rarest."""
     mass = all_weights(seen.predictions, None)
+    each = mass / seen.predictions.multiplicity
     rows = (mass * (seen.outcomes == code) for code in range(seen.predictions.n_classes))
-    return min(float(effective_number(layout.totals(own), layout.totals(mass * own)).min()) for own in rows)
+    return min(float(effective_number(layout.totals(own), layout.totals(each * own)).min()) for own in rows)
 
 
 def is_top_label(lens: Lens, sample: Sample) -> bool:

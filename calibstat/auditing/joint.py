@@ -219,7 +219,8 @@ def _possible_noise(groups: RowGroups | PooledGroups, signs: Floats, rng: np.ran
 def _steps_of_groups(groups: Sequence[Group], seen: Sample) -> Floats:
     """Return the largest share (J,) that one row has in each group: about what one label changes."""
     weights = all_weights(seen.predictions, None)
-    return np.array([weights[group.rows].max() / weights[group.rows].sum() for group in groups])
+    each = weights / seen.predictions.multiplicity
+    return np.array([each[group.rows].max() / weights[group.rows].sum() for group in groups])
 
 
 def _few_clusters(groups: Sequence[Group], seen: Sample) -> str:
@@ -238,7 +239,7 @@ def _refuse_groups_without_value(core: Estimator, groups: Sequence[Group], value
     for group, value in zip(groups, values, strict=True):
         if np.isnan(value):
             raise ValueError(
-                f"{core!r} is not a number (NaN) in the group {group.name!r} ({counted(len(group.rows), 'row')}), so "
+                f"{core!r} is not a number (NaN) in the group {group.name!r} ({counted(group.n, 'row')}), so "
                 f"that there is nothing to test: {why_undefined(core)}; take a larger min_size, or another estimator."
             )
 

@@ -48,7 +48,7 @@ def can_pool(core: Estimator, null: Null, predictions: Predictions) -> bool:
     """Whether the sums that a null draws may be of pooled rows: many, along one column, for two outcomes."""
     draws = isinstance(null, Consistency) and null.shortcuts and not null.resample_predictions
     draws |= isinstance(null, Multiplier) and predictions.groups is None and not null.centred
-    if not (draws and core.takes_counts and len(predictions) >= ROWS and predictions.is_law):
+    if not (draws and core.takes_counts and predictions.n_rows >= ROWS and predictions.is_law):
         return False
     keys = predictions.keys
     return predictions.n_classes == 2 and len(keys) == 1 and not predictions.column(keys[0]).categorical
@@ -73,13 +73,13 @@ class PooledGroups:
 
     def __init__(self, core: Estimator, groups: Sequence[Group], layout: Layout, seen: Sample) -> None:
         self.core, self.groups, self.whole, self.seen, predictions = core, groups, layout, seen, seen.predictions
-        self.weights, mass = predictions.weights, all_weights(predictions, None)
+        mass, squares = all_weights(predictions, None), predictions.squared_weights * np.ones(len(predictions))
         event = predictions.event
-        spread = mass**2 * event * (1 - event)
+        spread = squares * event * (1 - event)
         self.step, self.layout, n_values = _steps(predictions, layout, (mass, spread))
         self.residual = seen.outcomes - event
         self.sums = self.layout.sums(mass * self.residual)
-        weight, square, predicted = (self.layout.sums(each) for each in (mass, mass**2, mass * event))
+        weight, square, predicted = (self.layout.sums(each) for each in (mass, squares, mass * event))
         column = None if predictions.given == (...,) else self.layout.sums(mass * predictions.conditioned[:, 0])
         self.members = []
         for j in range(self.layout.size):
@@ -91,7 +91,7 @@ class PooledGroups:
 
     def _missed(self, weight: Floats, variance: Floats, n_values: int) -> Floats:
         """Return how much more than in steps the value of noise in rows is on average (J,)."""
-        rows = self.whole.totals(np.ones(len(self.seen)))
+        rows = self.whole.totals(self._several)
         steps = (weight > 0).sum(axis=0)
         less = np.sqrt(1 / steps) - np.sqrt(1 / np.minimum(rows, max(n_values, 1)))
         extremes = self.core.extremes if self.core.residual_form == "seminorm" else 0
@@ -122,10 +122,17 @@ class PooledGroups:
         return self._replicates(self._signs(np.arange(len(self.members))), n_resamples, rng)
 
     def _labels(self) -> tuple[Draw, int]:
-        return label_sums(self.layout, self.seen.predictions.event, self.weights)
+        predictions = self.seen.predictions
+        return label_sums(self.layout, predictions.event, predictions.weights, predictions.counts)
 
     def _signs(self, centre: Ints | None) -> tuple[Draw, int]:
-        return sign_sums(self.layout, self.residual, self.weights, centre)
+        predictions = self.seen.predictions
+        return sign_sums(self.layout, self.residual, predictions.weights, centre, predictions.counts)
+
+    @property
+    def _several(self) -> Floats:
+        """How many rows each row (n,) is or stands for."""
+        return self.seen.predictions.multiplicity * np.ones(len(self.seen))
 
     def _replicates(self, drawn: tuple[Draw, int], n_resamples: int, rng: np.random.Generator) -> Floats:
         return replicate(self, drawn[0], n_resamples, drawn[1], rng, _AT_ONCE)
@@ -140,15 +147,17 @@ class PooledGroups:
         if not self._may_hide[j]:
             return []
         rows, member = self.groups[j].rows, self.members[j]
-        kept = rows if self.weights is None else rows[self.weights[rows] > 0]
+        weights = self.seen.predictions.weights
+        kept = rows if weights is None else rows[weights[rows] > 0]
         own = self.seen.take(kept)
-        mass = all_weights(own.predictions, None)
-        groups = Groups.of(stretches(own.predictions), mass, own.outcomes, 2)
+        predictions = own.predictions
+        mass, several = all_weights(predictions, None) / predictions.multiplicity, predictions.counts
+        groups = Groups.of(stretches(predictions), mass, own.outcomes, 2, several)
         if groups.effective < FEWEST_ROWS:
             return [np.full(n_resamples, np.inf)]
-        if not groups.may_matter(np.bincount(groups.index, mass**2)):
+        if not groups.may_matter(np.bincount(groups.index, predictions.multiplicity * mass**2)):
             return []
-        pieces = Pieces.of(self.step[kept], groups, mass)
+        pieces = Pieces.of(self.step[kept], groups, mass, several)
 
         def evaluate(noise: Floats) -> Floats:
             return member(pieces.in_cells(noise)[..., 0]) + self.missed[j]
@@ -162,10 +171,10 @@ class PooledGroups:
     @cached_property
     def _may_hide(self) -> list[bool]:
         """Which groups may hide noise (rare or almost certain events)."""
-        if self.weights is not None:
+        if not self.seen.predictions.unweighted:
             return [True] * len(self.members)
         key = 2 * orders(self.seen.predictions.event) + self.seen.outcomes
-        seen = self.whole.in_steps(key, 2 * ORDERS).sums(np.ones(len(key))).astype(np.intp)
+        seen = self.whole.in_steps(key, 2 * ORDERS).sums(self._several).astype(np.intp)
         return [hides_noise(each.reshape(ORDERS, 2)) for each in seen.T]
 
     @property

@@ -151,40 +151,52 @@ class Layout:
         return found
 
 
-def label_sums(layout: Layout, chance: Floats, weights: Floats | None) -> tuple[Draw, int]:
+def label_sums(
+    layout: Layout, chance: Floats, weights: Floats | None, counts: Floats | None = None
+) -> tuple[Draw, int]:
     """Return what draws sums of w (y - p) in steps and groups (R, T, m), labels y having their chances (n,).
 
-    Beside it stands how many random numbers a replicate takes.
+    Each row may stand for several, `counts` (n,), that have its weight together. Beside it stands how many random
+    numbers a replicate takes.
     """
-    mass = np.ones(len(chance)) if weights is None else weights
-    alone = layout.scarce(*((mass * each, mass**2 * each) for each in (chance, 1 - chance)))
-    law = JointNormal.of(layout.products(np.where(alone, 0.0, mass**2 * chance * (1 - chance))))
+    mass, square = _masses(chance, weights, counts)
+    alone = layout.scarce(*((mass * each, square * each) for each in (chance, 1 - chance)))
+    law = JointNormal.of(layout.products(np.where(alone, 0.0, square * chance * (1 - chance))))
     rows = np.flatnonzero(alone)
     table, chances, masses = layout.table_of(rows), chance[rows], mass[rows]
+    several = None if counts is None else counts[rows].astype(np.int64)
 
     def draw(stream: np.random.Generator, size: int, kept: int) -> Floats:
         found = law.shaped(law.numbers(stream, size if len(rows) else kept)[:kept])
         if len(rows):
-            drawn = masses * ((stream.random((size, len(rows)))[:kept] < chances) - chances)
-            found += _in_steps(table, drawn, found.shape)
+            happened = _shares(stream, size, chances, several)[:kept]
+            found += _in_steps(table, masses * (happened - chances), found.shape)
         return found.swapaxes(0, 1)
 
     return draw, law.scale.size + len(rows)
 
 
-def sign_sums(layout: Layout, residual: Floats, weights: Floats | None, centre: Ints | None = None) -> tuple[Draw, int]:
+def sign_sums(
+    layout: Layout,
+    residual: Floats,
+    weights: Floats | None,
+    centre: Ints | None = None,
+    counts: Floats | None = None,
+) -> tuple[Draw, int]:
     """Return what draws sums of w g r in steps and groups (R, T, m): residuals r (n,) times random signs g.
 
     With `centre` (m,), from the signs of each group the weighted mean of those of another group, or of its own, is
-    subtracted. Beside it stands how many random numbers a replicate takes.
+    subtracted. Each row may stand for several, as for `label_sums`, which have a sign each. Beside it stands how many
+    random numbers a replicate takes.
     """
-    mass = np.ones(len(residual)) if weights is None else weights
-    spread = mass**2 * residual**2
-    alone = layout.scarce((spread, spread**2))
+    mass, square = _masses(residual, weights, counts)
+    spread = square * residual**2
+    alone = layout.scarce((spread, spread**2 if counts is None else spread**2 / counts))
     law = JointNormal.of(layout.products(np.where(alone, 0.0, spread)))
-    mean = None if centre is None else _MeanSigns.of(layout, law, residual, mass, alone)
+    mean = None if centre is None else _MeanSigns.of(layout, law, residual, (mass, square), alone)
     rows = np.flatnonzero(alone)
     table, masses, weighed = layout.table_of(rows), mass[rows], (mass * residual)[rows]
+    several = None if counts is None else counts[rows].astype(np.int64)
 
     def draw(stream: np.random.Generator, size: int, kept: int) -> Floats:
         drawn = stream.standard_normal((size if len(rows) else kept, law.scale.size + layout.size))[:kept]
@@ -192,7 +204,10 @@ def sign_sums(layout: Layout, residual: Floats, weights: Floats | None, centre: 
         found = law.shaped(numbers.reshape(kept, *law.scale.shape))
         sums = np.zeros((kept, layout.size)) if mean is None else mean.given(numbers, more)
         if len(rows):
-            signs = 2.0 * stream.integers(0, 2, (size, len(rows)))[:kept] - 1.0
+            positive = (
+                stream.integers(0, 2, (size, len(rows))) if several is None else _shares(stream, size, 0.5, several)
+            )
+            signs = 2.0 * positive[:kept] - 1.0
             found += _in_steps(table, weighed * signs, found.shape)
             sums += _in_steps(table, masses * signs, found.shape).sum(axis=0)
         if mean is not None and centre is not None:
@@ -200,6 +215,19 @@ def sign_sums(layout: Layout, residual: Floats, weights: Floats | None, centre: 
         return found.swapaxes(0, 1)
 
     return draw, law.scale.size + layout.size + len(rows)
+
+
+def _masses(values: Floats, weights: Floats | None, counts: Floats | None) -> tuple[Floats, Floats]:
+    """Return the weight of each row, and the sum of the squared weights of the rows that it stands for."""
+    mass = np.ones(len(values)) if weights is None else weights
+    return mass, mass**2 if counts is None else mass**2 / counts
+
+
+def _shares(stream: np.random.Generator, size: int, chances: Floats | float, several: Ints | None) -> Floats | Bools:
+    """Draw the share (size, r) of the rows that each row stands for in which something of these chances happens."""
+    if several is None:
+        return stream.random((size, np.size(chances))) < chances
+    return stream.binomial(several, chances, (size, len(several))) / several
 
 
 def _in_steps(table: csr_array, values: Floats, shape: tuple[int, ...]) -> Floats:
@@ -254,9 +282,12 @@ class _MeanSigns:
     residual: Floats  # (T, m), sums of w r
 
     @classmethod
-    def of(cls, layout: Layout, law: JointNormal, residual: Floats, mass: Floats, alone: Bools) -> _MeanSigns:
-        """Regress the signs of rows that are not drawn alone."""
-        inside = np.where(alone, 0.0, mass**2)
+    def of(
+        cls, layout: Layout, law: JointNormal, residual: Floats, masses: tuple[Floats, Floats], alone: Bools
+    ) -> _MeanSigns:
+        """Regress the signs of rows that are not drawn alone; `masses` are weights and sums of squared ones."""
+        mass, square = masses
+        inside = np.where(alone, 0.0, square)
         by = np.where(law.scale > 0, law.scale, np.inf)[:, :, None]
         regression = np.linalg.solve(law.root, layout.products(inside * residual) / by).astype(float, copy=False)
         flat = regression.reshape(-1, layout.size)

@@ -55,7 +55,7 @@ def tail_of(estimator: Estimator, seen: Sample, value: float) -> float | None:
 
 
 def _residual_sums(predictions: Predictions) -> RowSums | None:
-    found = LinearSum.of_residuals(predictions.event, all_weights(predictions, None))
+    found = LinearSum.of_residuals(predictions.event, all_weights(predictions, None), predictions.counts)
     return found.numbers if found.rows else None
 
 
@@ -93,7 +93,8 @@ def cells_tail(seen: Sample, cells: Ints, value: float, *, without_bias: bool = 
     if seen.predictions.n_classes != 2 or (without_bias and size > _MOST_CELLS):
         return None
     event, mass = seen.predictions.event, all_weights(seen.predictions, None)
-    spread = ((mass**2 * each) for each in (event * (1 - event), (seen.outcomes - event) ** 2))
+    squares = mass**2 / seen.predictions.multiplicity
+    spread = ((squares * each) for each in (event * (1 - event), (seen.outcomes - event) ** 2))
     variances = np.maximum(*(np.bincount(cells, each, size) for each in spread))
     deviations, times = np.sqrt(variances.sum(keepdims=True)), 2.0 ** min(int(np.count_nonzero(variances)), 1000)
     if without_bias:

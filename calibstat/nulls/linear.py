@@ -250,10 +250,15 @@ class LinearSum:
         return cls(mean, (size, chance), counts=counts)
 
     @classmethod
-    def of_residuals(cls, event: Floats, weights: Floats) -> LinearSum:
-        """Return the sum of weighted residuals (n,): of outcomes, with these chances, minus their chances."""
+    def of_residuals(cls, event: Floats, weights: Floats, counts: Floats | None = None) -> LinearSum:
+        """Return the sum of weighted residuals (n,): of outcomes, with these chances, minus their chances.
+
+        Rows may stand for several each, `counts` (n,), which have their weight together.
+        """
         moves = (event > 0) & (event < 1) & (weights > 0)
-        return cls(0.0, (weights[moves], event[moves]))
+        if counts is None:
+            return cls(0.0, (weights[moves], event[moves]))
+        return cls(0.0, (weights[moves] / counts[moves], event[moves]), counts=counts[moves])
 
     @classmethod
     def _of_two(cls, table: Floats, chance: Floats) -> LinearSum | None:

@@ -48,7 +48,7 @@ def test_where_values_are_few_nothing_changes():
     rounded = cs.Sample(
         sample.outcomes, sample.predictions.event.round(1), variables={"sex": np.arange(6000) % 2}, labels=[False, True]
     )
-    groups = [Group((), np.arange(6000)), Group((("sex", "0"),), np.arange(0, 6000, 2))]
+    groups = [Group.of((), np.arange(6000)), Group.of((("sex", "0"),), np.arange(0, 6000, 2))]
     pooled = PooledGroups(cs.Kuiper(), groups, layout_of(groups, 6000), rounded)
     exact = [cs.Kuiper()(rounded.take(group.rows)) for group in groups]
     np.testing.assert_allclose(pooled.values(), exact, rtol=1e-9)
@@ -133,9 +133,9 @@ def test_a_small_group_far_from_the_others_has_its_share_of_steps():
     p = np.where(np.arange(n) < small, rng.uniform(0.9, 0.9001, n), rng.uniform(0, 0.5, n))
     sample = cs.Sample(rng.random(n) < p, p)
     groups = [
-        Group((), np.arange(n)),
-        Group((("a", "x"),), np.arange(small)),
-        Group((("a", "y"),), np.arange(small, n)),
+        Group.of((), np.arange(n)),
+        Group.of((("a", "x"),), np.arange(small)),
+        Group.of((("a", "y"),), np.arange(small, n)),
     ]
     pooled = PooledGroups(cs.Kuiper(), groups, layout_of(groups, n), sample)
     assert min(len(member.filled) for member in pooled.members) >= 32

@@ -66,6 +66,28 @@ def test_groups_keep_their_noise_and_what_they_share(enough, weighted, monkeypat
     )
 
 
+@pytest.mark.parametrize("enough", [0, 200, np.inf], ids=["normal", "some rows alone", "all rows alone"])
+def test_rows_that_stand_for_several_have_the_noise_of_these(enough, monkeypatch):
+    monkeypatch.setattr(group_sums, "ENOUGH", enough)
+    layout, p, residual, weights = world(True)
+    counts = np.random.default_rng(1).integers(1, 9, N).astype(float)
+    mass, centre = weights * counts, np.arange(layout.size)
+    if enough == 200:
+        alone = layout.scarce((mass * p, mass**2 / counts * p))
+        assert alone.any()
+        assert not alone.all()
+    each = table(layout) * weights * np.sqrt(counts)  # of rows of one weight the noises add up
+    labels = drawn(label_sums(layout, p, mass, counts))
+    assert near_in_covariance(labels, each * np.sqrt(p * (1 - p)))
+    assert not near_in_covariance(labels, each * np.sqrt(counts * p * (1 - p)))  # the control: one label for all
+    assert near_in_covariance(drawn(sign_sums(layout, residual, mass, None, counts)), each * residual)
+    inside = table(layout) * mass
+    total, sums = inside.sum(axis=(0, 2)), (inside * residual).sum(axis=2)
+    means = each.sum(axis=0) / total[:, None]
+    centred = each * residual - sums[..., None] * means
+    assert near_in_covariance(drawn(sign_sums(layout, residual, mass, centre, counts)), centred)
+
+
 def test_all_rows_are_the_sum_of_the_levels_of_a_variable():
     layout, p, _, _ = world(False)
     sums = drawn(label_sums(layout, p, None), n_resamples=50)

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 import calibstat as cs
+from calibstat.auditing.audit import subgroup_audit
 from calibstat.data import counted
 from calibstat.inference.band import calibration_band
 from calibstat.inference.multiple import multiple_test
@@ -275,6 +276,67 @@ def test_tests_of_groups_of_counts_are_those_of_the_rows(always):
     assert found.names == expected.names
     assert found.values == pytest.approx(expected.values, rel=1e-9)
     assert found.adjusted == pytest.approx(expected.adjusted, abs=0.03)
+
+
+AUDITED = [  # of few rows, and of those that are pooled in steps; from labels, and from signs
+    (cs.Kuiper(), 40, "strong"),
+    (cs.Kuiper(), 400, "strong"),
+    (cs.Kuiper(), 400, "multiplier"),
+    (cs.AndersonDarling(), 400, "strong"),
+    (cs.ECE(cs.EqualWidth(5)), 40, "strong"),
+    (cs.TopLabel() | cs.ECE(cs.EqualWidth(5)), 40, "multiplier"),
+]
+
+
+@pytest.mark.parametrize(("estimator", "most", "null"), AUDITED, ids=repr)
+def test_an_audit_of_counts_is_that_of_the_rows(estimator, most, null, always):
+    samples = both(3 if estimator.lens.parts else 2, 60, seed=5, most=most)
+    asked = dict(estimator=estimator, null=null, n_resamples=2 * MANY_DRAWS, min_size=10, depth=2, rng=1)
+    found, expected = (subgroup_audit(each, ["sex", "age"], **asked) for each in samples)
+    assert found.n == expected.n == len(samples[1])
+    assert found.counts._asdict() == pytest.approx(expected.counts._asdict(), rel=1e-9)
+    assert (found.left_out, found.how, str(found.overall)) == (expected.left_out, expected.how, str(expected.overall))
+    assert found.pvalue == pytest.approx(expected.pvalue, abs=0.035)
+    for one, other in zip(found.groups, expected.groups, strict=True):
+        assert (one.name, one.n, one.apart, one.direction) == (other.name, other.n, other.apart, other.direction)
+        numbers = ("statistic", "mean_prediction", "mean_outcome")
+        assert [getattr(one, each) for each in numbers] == pytest.approx(
+            [getattr(other, each) for each in numbers], rel=1e-9
+        )
+        assert one.null_mean == pytest.approx(other.null_mean, rel=0.05)
+        assert one.pvalue == pytest.approx(other.pvalue, abs=0.035)
+        assert (one.confidence_interval is None) == (other.confidence_interval is None)
+        if other.confidence_interval is not None:
+            assert one.confidence_interval == pytest.approx(other.confidence_interval, rel=0.1, abs=0.01)
+
+
+def test_groups_of_counts_with_too_few_events_are_left_out_as_of_rows(always):
+    rng = np.random.default_rng(0)
+    prob, site = rng.random(400) * np.repeat([1e-6, 1.0], 200), np.repeat(["rare", "often"], 200)
+    counted_rows = cs.Sample.from_counts(
+        prob, events=np.repeat([1, 30], 200), trials=np.full(400, 60), variables={"site": site}
+    )
+    written = cs.Sample.of(counted_rows.predictions, counted_rows.outcomes)
+    found, expected = (subgroup_audit(each, "site", rng=1) for each in (counted_rows, written))
+    assert found.left_out == expected.left_out
+    assert found.left_out[0].excess
+
+
+def test_groups_of_more_rows_than_can_be_written_out_are_audited():
+    edges = np.linspace(0, 1, 2001)
+    prob, site = np.repeat((edges[1:] + edges[:-1]) / 2, 2), np.tile(["north", "south"], 2000)
+    trials = np.full(4000, 25 * 10**5)
+    chance = np.where(site == "south", np.clip(prob + 1e-4, 0, 1), prob)
+    events = np.random.default_rng(0).binomial(trials, chance)
+    found = subgroup_audit(
+        cs.Sample.from_counts(prob, events=events, trials=trials, variables={"site": site}), "site", rng=1
+    )
+    north, south = found["site north"], found["site south"]
+    assert found.n == 10**10
+    assert south.pvalue_adjusted <= 0.001
+    assert south.direction == "predicts too low on average"
+    assert south.confidence_interval[0] <= 1e-4 <= south.confidence_interval[1] < 2e-4
+    assert north.pvalue_adjusted > 0.01
 
 
 @pytest.mark.parametrize("display", [cs.ReliabilityDisplay, cs.CumulativeDisplay])
