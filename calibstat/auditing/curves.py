@@ -26,7 +26,7 @@ from calibstat.auditing.pooled_groups import ROWS
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import NUMBERS_IN_CACHE, RNG, Floats, Ints, effective_number, effective_rows
-from calibstat.data.groups import ClusterCount
+from calibstat.data.groups import MINIMUM_CLUSTERS, ClusterCount
 from calibstat.data.parameters import LEVEL, Count, NotNegative, check_arguments, check_share, repeats
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions, Sample
@@ -37,7 +37,7 @@ from calibstat.inference.arguments import check_lens
 from calibstat.inference.forest import Forest, ForestRow
 from calibstat.inference.multiplicity import cannot_reject, enough_redraws, joint_test, more_note, single_step
 from calibstat.inference.results import Result, RowCounts, not_rejected, picked, pvalue_cell, small_pvalue
-from calibstat.inference.test import MINIMUM_CLUSTERS, fewest_rows
+from calibstat.inference.test import fewest_rows
 from calibstat.lenses.base import Lens
 
 # Events, and non-events, that a group must expect by default.

@@ -13,6 +13,7 @@ from calibstat._text import counted
 from calibstat.auditing.groups import Group
 from calibstat.auditing.pooled_groups import PooledGroups, can_pool, in_order
 from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.groups import MINIMUM_CLUSTERS
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
 from calibstat.data.rounding import rounded_up
 from calibstat.data.sample import Predictions, Sample
@@ -33,7 +34,6 @@ from calibstat.inference.intervals import SPENT, NoInterval, UniformInterval, lo
 from calibstat.inference.multiple import draw_together
 from calibstat.inference.multiplicity import JointTest, check_choices, joint_test, moments
 from calibstat.inference.tails import adjusted_tails, beyond, of_labels, tail_of
-from calibstat.inference.test import MINIMUM_CLUSTERS
 from calibstat.nulls.base import Null, mean_of_known
 from calibstat.nulls.multiplier import Multiplier, signed_values
 

@@ -16,7 +16,7 @@ from calibstat.auditing.groups import By, PartlyKnown, is_top_label, look_with
 from calibstat.auditing.leaves import LEARNED, Feature, LeafFinding, encoded, leaf_forest, rounded, table_of_leaves
 from calibstat.binnings.tree_leaves import Box, arrays_of, boxes
 from calibstat.data.arrays import RNG, Bools, Floats, Ints, as_generator
-from calibstat.data.groups import ClusterCount
+from calibstat.data.groups import MINIMUM_CLUSTERS, ClusterCount
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
 from calibstat.data.rounding import rounded_up
 from calibstat.data.sample import Predictions, Sample
@@ -25,7 +25,7 @@ from calibstat.estimators.score_tests import TableEvaluator
 from calibstat.inference.arguments import check_lens, check_null, check_sample, for_clusters
 from calibstat.inference.forest import Forest
 from calibstat.inference.results import Result, RowCounts, not_rejected, picked, pvalue_cell, small_pvalue
-from calibstat.inference.test import MINIMUM_CLUSTERS, fewest_rows
+from calibstat.inference.test import fewest_rows
 from calibstat.lenses.base import Lens
 from calibstat.lenses.words import in_words
 from calibstat.nulls.base import Null

@@ -11,6 +11,9 @@ from calibstat._dataclass import dataclass
 from calibstat._text import counted, shown
 from calibstat.data.arrays import Array, Floats, Ints, effective_rows
 
+# The fewest clusters, in effect, that an interval is made of.
+MINIMUM_CLUSTERS = 12
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -66,6 +69,22 @@ class Groups:
         return ClusterCount(self.number, effective_rows(sums), self.name)
 
 
+def cluster_factors(masses: Floats) -> tuple[Floats, float]:
+    r"""Return what squared influences of clusters of these masses (G,) are multiplied by, and the degrees of freedom.
+
+    With leverages :math:`h_g`, the shares of the mass, the variance is :math:`\sum_g \psi_g^2 / (1 - h_g)` (CR2), which
+    is unbiased where means of clusters are equally variable; Satterthwaite's degrees of freedom are those of such
+    means, as of labels that are all alike in each cluster (Bell & McCaffrey 2002; MacKinnon, Nielsen & Webb 2023).
+    """
+    h = masses / masses.sum()
+    factor = 1 / (1 - h)
+    pull, noise = factor * h, h**2  # V = psi' A psi, where A has factor - 2 pull + b and b - pull - pull'
+    b, (m0, m1, m2) = float(pull @ h), (float(noise @ pull**power) for power in (0, 1, 2))
+    own, beside = factor - 2 * pull + b, b - 2 * pull
+    squares = b**2 * m0**2 + 2 * m2 * m0 + 2 * m1**2 - 4 * b * m1 * m0 + float(noise**2 @ (own**2 - beside**2))
+    return factor, float(noise @ own) ** 2 / squares
+
+
 class ClusterCount(NamedTuple):
     """The number of clusters, and how many of equal weight would be as good: G / (1 + the variance of their leverage).
 
@@ -80,6 +99,11 @@ class ClusterCount(NamedTuple):
     def to_dict(self) -> dict[str, float | str]:
         """Return all by name."""
         return {"n_clusters": self.number, "effective_clusters": self.effective, "groups": self.name}
+
+    @property
+    def too_few(self) -> bool:
+        """Whether they are too few, in effect, for an interval."""
+        return round(self.effective) < MINIMUM_CLUSTERS
 
     def __str__(self) -> str:
         alike = self.effective > self.number - 0.5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import exp, log
+from math import exp, log, nan
 from statistics import NormalDist
 from typing import Any, ClassVar, Literal, TypeAlias, final
 
@@ -23,6 +23,7 @@ from calibstat._logistic import (
 )
 from calibstat._text import percent
 from calibstat.data.arrays import Array, Floats, effective_rows
+from calibstat.data.groups import Groups, cluster_factors
 from calibstat.data.parameters import CONFIDENCE_LEVEL, Share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
@@ -75,7 +76,9 @@ class CoxFit:
     statistic : {"score", "likelihood_ratio", "slope", "intercept_in_the_large"}
         The one of the numbers that is tested.
     intercept_in_the_large_error, intercept_error, slope_error : float
-        Standard errors; with weights those of the sandwich variance.
+        Standard errors; with weights, or of rows in clusters, those of the sandwich variance.
+    clustered : bool
+        Whether rows come in clusters, so that the statistics have no asymptotic p-value.
     """
 
     intercept_in_the_large: float
@@ -90,6 +93,7 @@ class CoxFit:
     intercept_in_the_large_error: float = float("nan")
     intercept_error: float = float("nan")
     slope_error: float = float("nan")
+    clustered: bool = False
 
     words: ClassVar[Mapping[str, str]] = {
         "slope": "calibration slope",
@@ -102,12 +106,16 @@ class CoxFit:
     @property
     def likelihood_ratio_pvalue(self) -> float:
         """The asymptotic p-value (chi-square with two degrees of freedom); `calibration_test` gives an exact one."""
-        return exp(-self.likelihood_ratio / 2)
+        return self._pvalue(self.likelihood_ratio)
 
     @property
     def score_pvalue(self) -> float:
         """The asymptotic p-value of the score statistic."""
-        return exp(-self.score / 2)
+        return self._pvalue(self.score)
+
+    def _pvalue(self, statistic: float) -> float:
+        """Return that of independent rows; NaN of rows in clusters."""
+        return nan if self.clustered else exp(-statistic / 2)
 
     def __float__(self) -> float:
         return float(getattr(self, self.statistic))
@@ -123,7 +131,8 @@ class Cox(Estimator):
     by maximum likelihood; also the intercept with b = 1 (calibration in the large on the logit scale). The value is a
     `CoxFit` record; by default a test is about the score statistic of (a, b) = (0, 1) (`LogitScore` of degree 1, which
     is faster where no fit is wanted). Units: logits; b has none. Consistent and asymptotically normal; biased by
-    O(1/n), b upward. With weights the intervals use the sandwich variance and Student's law, and the likelihood ratio
+    O(1/n), b upward. With weights, or of rows in clusters, intervals use the sandwich variance, of sums over clusters
+    with the correction CR2 (Bell & McCaffrey 2002), and Student's law; with weights the likelihood ratio
     is that of weights scaled to sum w^2 = sum w. Predictions are clipped to [1e-9, 1 - 1e-9]; where something happened
     that was predicted with a chance of 0, both statistics are infinite. O(n) for each Newton step.
 
@@ -224,13 +233,25 @@ class _CoxEvaluator(Evaluator):
         return in_batches(self._batch, outcomes, weights, 8)
 
     def present(self, value: Floats) -> Any:
-        z = _reach(self.estimator.confidence_level, self.predictions.importance)
+        z = _reach(self.estimator.confidence_level, self.predictions)
         large, intercept, slope = (
             (float(m), (float(m - z * se), float(m + z * se))) for m, se in value[:6].reshape(3, 2)
         )
         errors = [float(error) for error in value[1:6:2]]
         score, statistic = float(value[7]), self.estimator.statistic
-        return CoxFit(*large, *intercept, *slope, float(value[6]), score, statistic, *errors)
+        clustered = self.predictions.groups is not None
+        return CoxFit(
+            *large,
+            *intercept,
+            *slope,
+            likelihood_ratio=float(value[6]),
+            score=score,
+            statistic=statistic,
+            intercept_in_the_large_error=errors[0],
+            intercept_error=errors[1],
+            slope_error=errors[2],
+            clustered=clustered,
+        )
 
     @property
     def capabilities(self) -> Capabilities:
@@ -284,39 +305,60 @@ class _CoxEvaluator(Evaluator):
         score = self.score(outcomes, weights)
         gain = np.where(np.isinf(score), np.inf, gain)  # something happened that was predicted with a chance of 0
         columns = [
-            *_with_errors(large, design[:, :1], self.logits, masses, squares),
-            *_with_errors(both, design, 0.0, masses, squares),
+            *self._with_errors(large, design[:, :1], self.logits, masses, squares, event),
+            *self._with_errors(both, design, 0.0, masses, squares, event),
         ]
         values = np.stack([*columns, np.maximum(gain, 0.0), score], axis=-1)
         values[certain(self.predictions.event, masses), :6] = np.nan
         return np.where((masses.sum(axis=-1) > 0)[:, None], values, np.nan)
 
+    def _with_errors(
+        self, fits: LogisticFits, design: Floats, offset: Floats | float, masses: Floats, squares: Floats, event: Floats
+    ) -> list[Floats]:
+        """Return each coefficient (R,) and its sandwich error.
 
-def _reach(confidence_level: float, weights: Floats | None) -> float:
-    """Return how many standard errors an interval reaches: by the normal law, and with weights by Student's.
+        Both are NaN where no maximum exists or predictions are all equal, errors where there are too few clusters.
+        """
+        chance = expit(linear_predictor(design, fits.coefficients) + offset)
+        variance = chance * (1 - chance)
+        bread = sums_of_products(design.T, masses * variance)
+        groups = self.predictions.groups
+        if groups is None:
+            meat = sums_of_products(design.T, squares * variance)
+        else:
+            meat = _of_clusters(groups, masses, masses * (event - chance), design)
+        sizes = np.diagonal(bread, axis1=-2, axis2=-1).prod(axis=-1)
+        known = fits.exists & (np.linalg.det(bread) > ROUNDING * np.maximum(sizes, 1e-300))
+        inverse = np.linalg.inv(np.where(known[:, None, None], bread, np.eye(design.shape[1])))
+        errors = np.sqrt(np.maximum(np.diagonal(inverse @ meat @ inverse, axis1=-2, axis2=-1), 0.0))
+        known &= ~(errors > _WIDEST).any(axis=-1)
+        pairs = zip(fits.coefficients.T, errors.T, strict=True)
+        return [np.where(known, each, np.nan) for pair in pairs for each in pair]
 
-    Its degrees of freedom are those of a sum of squares with such weights (Satterthwaite 1946).
+
+def _of_clusters(groups: Groups, masses: Floats, residuals: Floats, design: Floats) -> Floats:
+    """Return the sums over clusters of the squares of their scores (R, d, d); NaN of too few clusters."""
+    found = np.empty((len(residuals), design.shape[1], design.shape[1]))
+    for place, (mass, residual) in enumerate(zip(masses, residuals, strict=True)):
+        if groups.counted(mass).too_few:
+            found[place] = np.nan
+            continue
+        scores = np.stack([groups.sums(residual * column) for column in design.T])
+        found[place] = cluster_factors(groups.sums(mass))[0] * scores @ scores.T
+    return found
+
+
+def _reach(confidence_level: float, predictions: Predictions) -> float:
+    """Return how many standard errors an interval reaches: by the normal law, with weights or clusters by Student's.
+
+    With weights its degrees of freedom are those of a sum of squares with such weights (Satterthwaite 1946).
     """
-    level = (1 + confidence_level) / 2
+    level, weights, groups = (1 + confidence_level) / 2, predictions.importance, predictions.groups
+    if groups is not None:
+        return float(stdtrit(cluster_factors(groups.sums(predictions.weights))[1], level))
     if weights is None:
         return NormalDist().inv_cdf(level)
     return float(stdtrit(effective_rows(weights**2), level))
-
-
-def _with_errors(
-    fits: LogisticFits, design: Floats, offset: Floats | float, masses: Floats, squares: Floats
-) -> list[Floats]:
-    """Return each coefficient (R,) and its sandwich error; NaN where no maximum exists or predictions are all equal."""
-    chance = expit(linear_predictor(design, fits.coefficients) + offset)
-    variance = chance * (1 - chance)
-    bread, meat = (sums_of_products(design.T, each * variance) for each in (masses, squares))
-    sizes = np.diagonal(bread, axis1=-2, axis2=-1).prod(axis=-1)
-    known = fits.exists & (np.linalg.det(bread) > ROUNDING * np.maximum(sizes, 1e-300))
-    inverse = np.linalg.inv(np.where(known[:, None, None], bread, np.eye(design.shape[1])))
-    errors = np.sqrt(np.maximum(np.diagonal(inverse @ meat @ inverse, axis1=-2, axis2=-1), 0.0))
-    known &= (errors <= _WIDEST).all(axis=-1)
-    pairs = zip(fits.coefficients.T, errors.T, strict=True)
-    return [np.where(known, each, np.nan) for pair in pairs for each in pair]
 
 
 @final

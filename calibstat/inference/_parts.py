@@ -62,14 +62,12 @@ def parts_of(
             ends[name] = one.interval(confidence_level)
         except NoInterval as reason:
             reasons.append(str(reason))
-    if seen.groups is None:  # the others are for independent rows
+    if seen.groups is None:  # these are for independent rows
         if "uncertainty" in numbers and seen.predictions.n_classes == 2:
             ends["uncertainty"] = _of_uncertainty(core.numbers["score"], seen, confidence_level)
         if "sharpness" in numbers and seen.predictions.n_classes == 2:
             ends["sharpness"] = _of_sharpness(core, seen, confidence_level, multiplier, rng)
-        ends = {
-            each: getattr(shown, f"{each}_interval") for each in numbers if hasattr(shown, f"{each}_interval")
-        } | ends
+    ends = {each: getattr(shown, f"{each}_interval") for each in numbers if hasattr(shown, f"{each}_interval")} | ends
     drawn = redraws is not None and core.numbers
     means = _numbers(evaluator.present(redraws.mean(axis=0))) if drawn and redraws is not None else {}
     means |= ({} if mean != mean else {main: mean}) | dict(core.calibrated)
@@ -87,12 +85,12 @@ def parts_of(
 
 
 def _numbers(shown: Any) -> dict[str, float]:
-    """Return the numbers of a record, without standard errors."""
+    """Return the numbers of a record, without standard errors and truths."""
     values = {each.name: getattr(shown, each.name) for each in fields(shown)} if is_dataclass(shown) else {}
     return {
         name: float(value)
         for name, value in values.items()
-        if isinstance(value, (int, float)) and not name.endswith("_error")
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and not name.endswith("_error")
     }
 
 

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from math import isfinite, isnan, nan
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
-from calibstat._logistic import certain, clipped_logit, fisher_information, fit_logistic, linear_predictor, logit
+from calibstat._logistic import (
+    certain,
+    clipped_logit,
+    expit,
+    fisher_information,
+    fit_logistic,
+    linear_predictor,
+    logit,
+)
 from calibstat._text import counted, percent, short
-from calibstat.data.arrays import Floats
+from calibstat.data.arrays import Array, Floats
+from calibstat.data.groups import Groups
 from calibstat.data.rounding import SMALLEST_PROBABILITY
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import happened
+from calibstat.inference.intervals import cluster_error, student_quantile
 
 # Rows of more than this many are pooled to so many steps of the log-odds before the slope is fitted.
 _STEPS = 2048
 _SOME = 2**16  # rows that show where they are crowded
 CLEAR = 2.0  # standard errors
+_CLEAR_LEVEL = NormalDist().cdf(CLEAR)
 # Words on the slope must hold without this share of the rows, the most extreme, and without rows so near 0 or 1.
 _MOST_EXTREME, _NEAR = 1e-3, 1e-6
 _SMALLEST_SPREAD = 1e-6  # of log-odds; below, all predictions are equal and there is no slope
@@ -28,8 +40,9 @@ class Direction(NamedTuple):
 
     The slope is NaN where predictions are all equal, the outcomes are separated, or a prediction is 0 or 1 (`certain`),
     whose log-odds are infinite. The errors are the standard deviation of the share of events under calibration, and the
-    standard error of the slope. `inner` are slope and error without the most extreme rows, and so of the other rows
-    where some are predicted 0 or 1; `n_clipped` counts the rows whose log-odds were moved to those of 1e-9 or 1 - 1e-9.
+    standard error of the slope; of rows in clusters both are by sums over clusters, and infinite of too few. `inner`
+    are slope and error without the most extreme rows, and so of the other rows where some are predicted 0 or 1;
+    `n_clipped` counts the rows whose log-odds were moved to those of 1e-9 or 1 - 1e-9.
     """
 
     predicted: float
@@ -100,6 +113,27 @@ class Direction(NamedTuple):
         )
 
 
+class _Clusters(NamedTuple):
+    """Clusters of rows, and the weights of rows (n,)."""
+
+    groups: Groups
+    weights: Floats
+
+    def take(self, rows: Array) -> _Clusters:
+        """Return those of some rows."""
+        return self._replace(groups=Groups.of(self.groups.codes[rows]), weights=self.weights[rows])
+
+    def error(self, influence: Floats) -> float:
+        """Return the standard error of a value by influences (n,), in units in which two are clear as of a normal law.
+
+        It is infinite where there are too few clusters.
+        """
+        if self.groups.counted(self.weights).too_few:
+            return np.inf
+        error, freedom = cluster_error(self.groups.sums(influence), self.groups.sums(self.weights))
+        return error * student_quantile(freedom, _CLEAR_LEVEL) / CLEAR
+
+
 WRONG_ORDER = "in the wrong order"
 NO_DIRECTION = Direction(nan, nan, nan)
 
@@ -113,13 +147,16 @@ def direction_of(seen: Sample) -> Direction | None:
     weights = np.ones(len(event)) if predictions.weights is None else predictions.weights
     mass = weights / weights.sum()
     squares = mass**2 / predictions.multiplicity
+    noise = None if predictions.groups is None else _Clusters(predictions.groups, weights)
     spread = float(np.sqrt(squares @ (event * (1 - event))))
+    spread = spread if noise is None else noise.error(mass * (outcomes - event))
     share = float(np.sqrt(squares.sum()))  # the standard error of a mean of rows with these weights, in their deviation
     found = Direction(float(mass @ event), float(mass @ outcomes), nan, spread)
     clipped = (event < SMALLEST_PROBABILITY) | (event > 1 - SMALLEST_PROBABILITY)
     n_clipped = int(np.sum(predictions.multiplicity * (clipped & (mass > 0))))
     (slope, error), inner = (
-        (each, each_error * share) for each, each_error in _slopes(clipped_logit(event), outcomes, mass)
+        (each, each_error * (share if noise is None else 1.0))
+        for each, each_error in _slopes(clipped_logit(event), outcomes, mass, noise)
     )
     if certain(event, mass):
         return found._replace(certain=True, inner=inner)
@@ -133,32 +170,39 @@ def _inclined(slope: float, error: float, reach: float) -> str:
     return "" if isnan(error) or abs(steep) <= reach * error else "too extreme" if steep > 0 else "too timid"
 
 
-def _slopes(log_odds: Floats, outcomes: Floats, mass: Floats) -> list[tuple[float, float]]:
+def _slopes(log_odds: Floats, outcomes: Floats, mass: Floats, noise: _Clusters | None) -> list[tuple[float, float]]:
     """Return the slope of all rows, and that without the most extreme, each with its error as `_slope` does."""
     kept = mass > 0
     low, high = float(log_odds.min(where=kept, initial=np.inf)), float(log_odds.max(where=kept, initial=-np.inf))
     if high - low < _SMALLEST_SPREAD:
         return [(nan, nan)] * 2
-    if len(log_odds) > _STEPS:
+    if len(log_odds) > _STEPS and noise is None:
         log_odds, outcomes, mass = _pooled(log_odds, outcomes, mass, np.linspace(low, high, _STEPS // 2))
     size = np.abs(log_odds)
     order = np.argsort(size)
     reached = int(np.searchsorted(np.cumsum(mass[order]), 1 - _MOST_EXTREME))
     inner = size <= min(size[order[min(reached, len(order) - 1)]], float(logit(np.array(1 - _NEAR))))
-    found = _slope(log_odds, outcomes, mass)
-    return [found, found if inner.all() else _slope(log_odds[inner], outcomes[inner], mass[inner])]
+    found = _slope(log_odds, outcomes, mass, noise)
+    if inner.all():
+        return [found] * 2
+    return [found, _slope(log_odds[inner], outcomes[inner], mass[inner], noise and noise.take(inner))]
 
 
-def _slope(log_odds: Floats, outcomes: Floats, mass: Floats) -> tuple[float, float]:
-    """Return the slope, and its standard error times the root of the number of rows."""
+def _slope(log_odds: Floats, outcomes: Floats, mass: Floats, noise: _Clusters | None) -> tuple[float, float]:
+    """Return the slope, and its standard error; of independent rows, that times the root of the number of rows."""
     if not len(log_odds) or np.ptp(log_odds) < _SMALLEST_SPREAD:
         return nan, nan
     design = np.column_stack([np.ones(len(log_odds)), log_odds])
     fitted = fit_logistic(design, outcomes[None], mass)
     if not fitted.exists[0]:
         return nan, nan
-    information = fisher_information(design, linear_predictor(design, fitted.coefficients), mass[None])[0]
-    return float(fitted.coefficients[0, 1]), float(np.sqrt(np.linalg.inv(information)[1, 1]))
+    linear = linear_predictor(design, fitted.coefficients)
+    inverse = np.linalg.inv(fisher_information(design, linear, mass[None])[0])
+    if noise is None:
+        error = float(np.sqrt(inverse[1, 1]))
+    else:
+        error = noise.error(mass * (outcomes - expit(linear[0])) * (design @ inverse[1]))
+    return float(fitted.coefficients[0, 1]), error
 
 
 def _pooled(log_odds: Floats, outcomes: Floats, mass: Floats, even: Floats) -> tuple[Floats, Floats, Floats]:

@@ -11,7 +11,7 @@ import numpy as np
 from calibstat._lazy import special
 from calibstat._progress import one_bar, track
 from calibstat.data.arrays import NUMBERS_IN_MEMORY, RNG, Floats, Ints, as_generator
-from calibstat.data.groups import Groups
+from calibstat.data.groups import MINIMUM_CLUSTERS, Groups
 from calibstat.data.parameters import CONFIDENCE_LEVEL, check_share
 from calibstat.data.sample import Sample
 from calibstat.draws.bootstrap import Bootstrap
@@ -35,7 +35,6 @@ from calibstat.inference.intervals import (
 )
 from calibstat.inference.results import Estimate
 from calibstat.inference.test import (
-    MINIMUM_CLUSTERS,
     events_note,
     exact_law,
     fewest_rows,
@@ -366,7 +365,7 @@ def _half_width(groups: Groups | None, finite: bool) -> str:
 
 def _refuse_few_clusters(seen: Sample) -> None:
     count = None if seen.groups is None else seen.groups.counted(seen.predictions.weights)
-    if count is not None and round(count.effective) < MINIMUM_CLUSTERS:
+    if count is not None and count.too_few:
         raise NoInterval(f"there are {count}, but an interval needs at least {MINIMUM_CLUSTERS}; a test needs fewer")
 
 

@@ -13,6 +13,7 @@ from calibstat._dataclass import dataclass
 from calibstat._lazy import special
 from calibstat._text import counted, short
 from calibstat.data.arrays import Floats
+from calibstat.data.groups import cluster_factors
 from calibstat.data.rounding import rounded_up
 from calibstat.nulls.base import monte_carlo_pvalue, tie_slack
 
@@ -280,19 +281,12 @@ class RootInterval(Interval):
 
 
 def cluster_error(influence: Floats, masses: Floats) -> tuple[float, float]:
-    r"""Return the standard error of a value and its degrees of freedom, by the influence and the mass of clusters (G,).
+    """Return the standard error of a value and its degrees of freedom, by the influence and the mass of clusters (G,).
 
-    With leverages :math:`h_g`, the shares of the mass, the variance is :math:`\sum_g \psi_g^2 / (1 - h_g)` (CR2), which
-    is unbiased where means of clusters are equally variable; Satterthwaite's degrees of freedom are those of such
-    means, as of labels that are all alike in each cluster (Bell & McCaffrey 2002; MacKinnon, Nielsen & Webb 2023).
+    They are those of `cluster_factors`.
     """
-    h = masses / masses.sum()
-    factor = 1 / (1 - h)
-    pull, noise = factor * h, h**2  # V = psi' A psi, where A has factor - 2 pull + b and b - pull - pull'
-    b, (m0, m1, m2) = float(pull @ h), (float(noise @ pull**power) for power in (0, 1, 2))
-    own, beside = factor - 2 * pull + b, b - 2 * pull
-    squares = b**2 * m0**2 + 2 * m2 * m0 + 2 * m1**2 - 4 * b * m1 * m0 + float(noise**2 @ (own**2 - beside**2))
-    return math.sqrt(float(factor @ influence**2)), float(noise @ own) ** 2 / squares
+    factor, freedom = cluster_factors(masses)
+    return math.sqrt(float(factor @ influence**2)), freedom
 
 
 def standardized(difference: float, error: float, size: float) -> float:

@@ -332,8 +332,6 @@ ENOUGH_EVENTS = 10
 # Intervals by influence need more: with fewer they held the truth in 80 to 96 % of 400 samples instead of 95 %, and
 # with weights, where outcomes drawn from the predictions are a floor of their noise, in 95 to 100 %.
 ENOUGH_FOR_INFLUENCE = 20
-# Intervals of fewer clusters, in effect, are refused.
-MINIMUM_CLUSTERS = 12
 
 
 def fewest_rows(seen: Sample) -> float:

@@ -1,0 +1,84 @@
+"""What is said of rows in clusters: coefficients, summaries and words know that rows of a cluster are alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat.inference.direction import direction_of
+from calibstat.inference.intervals import student_quantile
+
+
+def copies(number=60, times=10, power=1.0, groups=True):
+    """Each of so many patients, many times with the same outcome."""
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 2, number)
+    rows = np.repeat(np.arange(number), times)
+    more = {"groups": rows} if groups else {}
+    return cs.Sample((rng.random(number) < p).astype(int)[rows], p[rows] ** power, **more)
+
+
+@pytest.mark.parametrize(("name", "place"), [("slope", "slope"), ("intercept_in_the_large", "intercept")])
+def test_a_coefficient_has_one_interval_in_all_verbs(name, place):
+    sample = copies()
+    alone = cs.estimate(sample, cs.Cox(statistic=name), n_resamples=99, rng=0).confidence_interval
+    fit = cs.Cox()(sample)
+    together = cs.estimate(sample, cs.Cox(), n_resamples=99, rng=0)
+    measure = {each.name: each for each in together.parts}[name]
+    summary = cs.clinical_summary(sample, n_resamples=99, rng=0)[place]
+    for ends in (getattr(fit, f"{name}_interval"), measure.interval, summary.interval):
+        np.testing.assert_allclose(ends, alone, rtol=1e-9)
+    assert "clustered" not in {each.name for each in together.parts}
+
+
+def test_copies_of_rows_are_no_more_than_the_rows():
+    one, many, blind = (cs.Cox()(copies(times=times, groups=known)) for times, known in ((1, 0), (10, 1), (10, 0)))
+    assert many.slope == pytest.approx(one.slope)
+    assert 0.8 < many.slope_error / one.slope_error < 1.25
+    assert blind.slope_error == pytest.approx(one.slope_error / np.sqrt(10))
+    assert np.isnan([many.score_pvalue, many.likelihood_ratio_pvalue]).all()
+    assert np.isfinite([blind.score_pvalue, blind.likelihood_ratio_pvalue]).all()
+
+
+def test_errors_of_coefficients_are_those_of_the_sandwich_with_sums_over_clusters():
+    rng = np.random.default_rng(1)
+    p, codes, weights = rng.beta(1, 2, 300), rng.integers(0, 40, 300), rng.uniform(0.5, 2.0, 300)
+    sample = cs.Sample((rng.random(300) < p).astype(int), p, groups=codes, sample_weight=weights)
+    fit = cs.Cox()(sample)
+    design = np.column_stack([np.ones(300), np.log(p / (1 - p))])
+    chance = 1 / (1 + np.exp(-design @ [fit.intercept, fit.slope]))
+    bread = np.linalg.inv((weights * chance * (1 - chance) * design.T) @ design)
+    meat = np.zeros((2, 2))
+    for code in range(40):
+        rows = codes == code
+        score = (weights * (sample.outcomes - chance))[rows] @ design[rows]
+        meat += np.outer(score, score) / (1 - weights[rows].sum() / weights.sum())
+    errors = np.sqrt(np.diagonal(bread @ meat @ bread))
+    np.testing.assert_allclose([fit.intercept_error, fit.slope_error], errors, rtol=1e-9)
+
+
+def test_few_clusters_have_coefficients_without_intervals():
+    fit = cs.Cox()(copies(number=11))
+    assert np.isfinite([fit.slope, fit.intercept, fit.intercept_in_the_large]).all()
+    assert np.isnan([*fit.slope_interval, *fit.intercept_in_the_large_interval]).all()
+    summary = cs.clinical_summary(copies(number=11), n_resamples=99, rng=0)
+    assert np.isnan([summary["slope"].low, summary["oe"].low]).all()
+    assert "there are 11 clusters" in summary.to_text(verbose=True)
+
+
+def test_direction_needs_more_of_clusters_than_of_rows():
+    seen = [direction_of(copies(power=1.6, groups=known)) for known in (True, False)]
+    assert "too extreme" in seen[1].words
+    assert "too extreme" not in seen[0].words
+    assert "too extreme" in direction_of(copies(number=600, times=3, power=2.0)).words
+    assert direction_of(copies(number=11, power=3.0)).words == ""
+
+
+def test_clear_is_as_unlikely_as_two_normal_errors():
+    sample = copies(number=30)
+    found, residual = direction_of(sample), sample.outcomes - sample.predictions.event
+    sums = np.bincount(sample.groups.codes, residual) / len(sample)
+    assert found.mean_error == pytest.approx(
+        np.sqrt(30 / 29 * sums @ sums) * student_quantile(29, 0.97725) / 2, rel=1e-3
+    )
