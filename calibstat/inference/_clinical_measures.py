@@ -106,6 +106,7 @@ class Clinic:
         except NoInterval as reason:
             self.notes.append(str(reason))
             return 1 - ratio, NO_ENDS
-        shown = float((influence**2).sum() ** 2 / ((influence**4).sum() or nan))
+        each = influence if self.seen.groups is None else self.seen.groups.sums(influence)
+        shown = float((each**2).sum() ** 2 / ((each**4).sum() or nan))
         law = replace(found, smallest=-np.inf, largest=1.0, on_range=False, freedom=np.fmin(found.freedom, shown))
         return 1 - ratio, law.interval(self.level)

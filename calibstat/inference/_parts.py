@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
-from math import nan
+from math import isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +14,16 @@ from calibstat.binnings.values import Categories
 from calibstat.data.arrays import Floats, Variable
 from calibstat.data.checks import locked
 from calibstat.data.sample import Sample
-from calibstat.estimators.base import Estimator, Evaluator
+from calibstat.estimators.base import Estimator, Evaluator, all_weights
 from calibstat.inference.finite import chance_bounds
-from calibstat.inference.intervals import Interval, Measure, NoInterval, UniformInterval
+from calibstat.inference.intervals import (
+    Interval,
+    Measure,
+    NoInterval,
+    NormalInterval,
+    UniformInterval,
+    cluster_error,
+)
 from calibstat.lenses.restrict import Given
 from calibstat.nulls.multiplier import Multiplier
 
@@ -62,11 +69,10 @@ def parts_of(
             ends[name] = one.interval(confidence_level)
         except NoInterval as reason:
             reasons.append(str(reason))
-    if seen.groups is None:  # these are for independent rows
-        if "uncertainty" in numbers and seen.predictions.n_classes == 2:
-            ends["uncertainty"] = _of_uncertainty(core.numbers["score"], seen, confidence_level)
-        if "sharpness" in numbers and seen.predictions.n_classes == 2:
-            ends["sharpness"] = _of_sharpness(core, seen, confidence_level, multiplier, rng)
+    if "uncertainty" in numbers and seen.predictions.n_classes == 2:
+        ends["uncertainty"] = _of_uncertainty(core.numbers["score"], seen, confidence_level)
+    if "sharpness" in numbers and seen.predictions.n_classes == 2:
+        ends["sharpness"] = _of_sharpness(core, seen, confidence_level, multiplier, rng)
     ends = {each: getattr(shown, f"{each}_interval") for each in numbers if hasattr(shown, f"{each}_interval")} | ends
     drawn = redraws is not None and core.numbers
     means = _numbers(evaluator.present(redraws.mean(axis=0))) if drawn and redraws is not None else {}
@@ -128,8 +134,13 @@ def _intervals(
 
 
 def _of_uncertainty(score: Any, seen: Sample, level: float) -> tuple[float, float]:
-    """Bound the score of the best constant by the shares of events that are not rejected, which holds at every n."""
-    low, high = chance_bounds(seen, _share(seen), (1 - level) / 2)
+    """Bound the score of the best constant by the shares of events that are not rejected, which holds at every n.
+
+    In clusters the shares are those of a normal interval on the log-odds.
+    """
+    low, high = chance_bounds(seen, _share(seen), (1 - level) / 2) if seen.groups is None else _shares(seen, level)
+    if isnan(low):
+        return NO_ENDS
     chance = np.array([low, high, min(max(0.5, low), high)])  # the score of a constant is largest at one half
     rows = np.column_stack([1 - chance, chance])
     losses = (rows * np.where(rows > 0, score.losses(rows), 0.0)).sum(axis=1)
@@ -153,6 +164,17 @@ def _of_sharpness(
         return interval_of(form.recut(Categories()), Given("cell")(constant), multiplier, None, rng).interval(level)
     except NoInterval:  # that of the calibration says why
         return NO_ENDS
+
+
+def _shares(seen: Sample, level: float) -> tuple[float, float]:
+    """Return the normal interval of the share of events on the log-odds, by sums over clusters; NaN of too few."""
+    groups, weights, share = seen.groups, seen.predictions.weights, _share(seen)
+    if groups is None or groups.counted(weights).too_few:
+        return NO_ENDS
+    masses = groups.sums(weights)
+    influence = groups.sums((seen.outcomes - share) * all_weights(seen.predictions, None)) / masses.sum()
+    error, freedom = cluster_error(influence, masses)
+    return NormalInterval(share, error, "", 0.0, 1.0, on_range=True, freedom=freedom).interval(level)
 
 
 def _share(seen: Sample) -> float:

@@ -56,7 +56,8 @@ def calibration_band(
     Raises
     ------
     ValueError
-        If more than two outcomes are left, rows have weights, or something else than the prediction is conditioned on.
+        If more than two outcomes are left, rows have weights or come in clusters, or something else than the prediction
+        is conditioned on.
 
     Examples
     --------
@@ -114,6 +115,11 @@ def _refuse_without_theory(seen: Sample, lens: Lens) -> None:
         raise ValueError(
             f"calibration_band: {lens!r} conditions on {predictions.condition}, but the band is of the chance given "
             "the prediction alone; for groups, look through Region at one after the other."
+        )
+    if predictions.groups is not None:
+        raise ValueError(
+            f"calibration_band: rows come in {predictions.groups.counted(predictions.weights)}, but binomial bounds "
+            "are of independent rows; calibration_test(sample) and estimate(sample, ICI()) hold for clusters."
         )
     if not predictions.unweighted:
         raise ValueError(

@@ -212,9 +212,10 @@ class ClinicalSummary(Result):
         which = self.question.direction
         none = "no slope, as some predictions are 0 or 1" if which and which.certain else "no slope"
         inclined = f"slope {slope.short()}" if np.isfinite(slope.value) else none
+        clusters = "" if self.question.clusters is None else f" of {self.question.clusters}"
         return (
             f"{self.direction}: {_share(self.predicted)} predicted, {_share(self.happened)} happened "
-            f"({counted(self.n_events, 'event')} in {counted(self.question.n, 'row')}), "
+            f"({counted(self.n_events, 'event')} in {counted(self.question.n, 'row')}{clusters}), "
             f"O/E {ratio.short(percent(self.confidence_level) + ': ')}, {inclined}."
         )
 
@@ -295,10 +296,11 @@ class ClinicalSummary(Result):
         lens = self.question.lens
         through = f" seen through {lens!r}" if lens.parts else ""
         level, asked = percent(self.confidence_level), self.question.direction
+        alone = self.question.clusters is None
         return [
             *([("slope", asked.of_slope)] if asked and asked.of_slope else []),
             ("data", f"{self.question.rows}, {counted(self.n_events, 'event')}{through}; {self.question.source}"),
-            ("intervals", f"each holds by itself with {level}; {_INTERVALS}"),
+            ("intervals", f"each holds by itself with {level}; {_INTERVALS}{'' if alone else _IN_CLUSTERS}"),
         ]
 
 
@@ -308,6 +310,7 @@ _INTERVALS = (
     "values that are not rejected, in cells of as many rows each; the largest error is at least the mean one, but "
     "noise moves it by more, so that its interval, which holds by itself, may begin lower"
 )
+_IN_CLUSTERS = "; those of rows in clusters are by sums over clusters, with Student's law"
 
 
 def _reach(confidence_level: float) -> float:

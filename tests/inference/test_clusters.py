@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
+from calibstat.inference.band import calibration_band
 from calibstat.inference.direction import direction_of
 from calibstat.inference.intervals import student_quantile
 
@@ -82,3 +83,22 @@ def test_clear_is_as_unlikely_as_two_normal_errors():
     assert found.mean_error == pytest.approx(
         np.sqrt(30 / 29 * sums @ sums) * student_quantile(29, 0.97725) / 2, rel=1e-3
     )
+
+
+def test_a_summary_counts_clusters_and_bounds_what_it_can():
+    sample = copies(number=80)
+    found = cs.clinical_summary(sample, n_resamples=99, rng=0)
+    assert "in 800 rows of 80 clusters (groups))" in " ".join(found.verdict.split())
+    assert "too" not in found.direction
+    share = sample.outcomes.mean()
+    uncertainty = found["uncertainty"]
+    assert uncertainty.low < share * (1 - share) < uncertainty.high
+    blind = cs.clinical_summary(copies(number=80, groups=False), n_resamples=99, rng=0)["uncertainty"]
+    assert uncertainty.high - uncertainty.low > 2 * (blind.high - blind.low)
+    assert "sums over clusters" in " ".join(found.to_text(verbose=True).split())
+
+
+def test_a_band_of_binomial_bounds_is_for_independent_rows():
+    with pytest.raises(ValueError, match=r"60 clusters \(groups\), but binomial bounds"):
+        calibration_band(copies())
+    assert calibration_band(copies(groups=False)).n == 600
