@@ -42,7 +42,7 @@ from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_kind
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.group_sums import ENOUGH, Layout, Partition, label_sums, sign_sums
 from calibstat.draws.streams import replicate
-from calibstat.estimators.base import Capabilities, Estimator, Evaluator, ResidualForm, all_weights
+from calibstat.estimators.base import Capabilities, Estimator, Evaluator, ResidualForm, all_weights, is_chances
 from calibstat.estimators.tally import TallyPlan, ratio
 from calibstat.inference.arguments import check_lens, check_null, check_sample
 from calibstat.inference.direction import Direction, direction_of
@@ -151,10 +151,10 @@ def scan_variables(
     check_kind("rank_by", rank_by, Literal["varying", "excess", "vece"])
     chosen, weak = _null(null, n_resamples, min_expected, sample)
     lens = check_lens(lens)
-    asked = tuple(sample.predictions.variables) if variables is None else variables
+    asked = tuple(sample.known.variables) if variables is None else variables
     if variables is None and not asked:
         raise ValueError("the sample has no variables to scan; pass them as Sample(..., variables={name: values}).")
-    cut, seen = look(sample, asked, lens, binning, missing, "variables")
+    cut, seen = look(sample, asked, lens, binning, missing, "variables", reads=lambda _: True)
     kept, left_out, merged = _usable(cut, seen, weak.min_expected)
     # One draw serves both nulls, so that they draw equally often.
     strong = None if chosen is weak else chosen
@@ -176,14 +176,14 @@ def scan_variables(
         confidence_level=confidence_level,
         top_label=is_top_label(lens, seen),
         lens=lens,
-        n=len(seen),
+        n=seen.predictions.n_rows,
         n_resamples=weak.n_resamples,
         left_out=tuple(left_out),
         notes=tuple(filter(None, notes)),
         how=tuple(filter(None, (merged, how))),
         source=seen.predictions.source,
         counts=RowCounts.of(seen, min(_plan(each, seen).fewest(seen.outcomes) for each, _ in kept)),
-        what=in_words(lens, sample.labels, sample.predictions.seen),
+        what=in_words(lens, sample.labels, sample.known.seen),
         overall=direction_of(seen),
     )
 
@@ -194,7 +194,8 @@ def _pvalue_overall(means: Means, seen: Sample) -> float:
         return np.nan
     mass = all_weights(seen.predictions, None)
     spread = mass * (seen.outcomes - seen.predictions.event - means.residual) / mass.sum()
-    return normal_pvalue(means.residual, max(means.standard_error, float(np.sqrt(spread @ spread))), means.predicted)
+    error = float(np.sqrt((spread**2 / seen.predictions.multiplicity).sum()))
+    return normal_pvalue(means.residual, max(means.standard_error, error), means.predicted)
 
 
 def _null(null: Null | str | None, n_resamples: int | None, min_expected: float, sample: Sample) -> tuple[Null, Weak]:
@@ -218,15 +219,15 @@ def _usable(
     cut: list[Levels], seen: Sample, min_expected: float
 ) -> tuple[list[tuple[Levels, Levels]], list[LeftOut], str]:
     """Pair merged cells with the levels that they are of; leave out variables of one cell or of far too many levels."""
-    kept, left_out, merged = [], [], []
+    n, kept, left_out, merged = seen.predictions.n_rows, [], [], []
     for levels in cut:
         if levels.ends is None and levels.size > MOST_LEVELS:
-            left_out.append(LeftOut(levels.variable, len(seen), f"has {levels.size} levels, more than {MOST_LEVELS}"))
+            left_out.append(LeftOut(levels.variable, n, f"has {levels.size} levels, more than {MOST_LEVELS}"))
             continue
         fewer = merge_levels(levels, seen.predictions, min_expected)
         if fewer.size == 1:
             why = "has one level" if levels.size == 1 else f"has one cell that expects {min_expected:g} of each outcome"
-            left_out.append(LeftOut(levels.variable, len(seen), why))
+            left_out.append(LeftOut(levels.variable, n, why))
             continue
         if fewer.size < levels.size:
             merged.append(f"{levels.variable} {fewer.size} of {levels.size}")
@@ -315,9 +316,9 @@ def _worst(cells: Sequence[CellFinding], fewer: Levels, levels: Levels, seen: Sa
 def _may_add_up(predictions: Predictions) -> bool:
     """Whether sums over cells are drawn instead of rows: of many rows without weights, for two outcomes."""
     return (
-        len(predictions) >= ROWS
+        predictions.n_rows >= ROWS
         and predictions.n_classes == 2
-        and predictions.weights is None
+        and predictions.unweighted
         and predictions.groups is None
         and predictions.is_law
     )
@@ -335,11 +336,11 @@ def _cell_findings(levels: Levels, seen: Sample) -> tuple[CellFinding, ...]:
     predicted, happened = tally.mean_prediction, tally.mean_outcome
     two = predicted.shape[-1] == 1
     errors = np.abs(happened - predicted).sum(axis=-1) / (1 if two else 2)
-    counts = np.bincount(levels.index, minlength=levels.size)
+    counts = np.bincount(levels.index, seen.predictions.counts, levels.size)
     return tuple(
         CellFinding(
             level=name,
-            n=int(counts[b]),
+            n=round(counts[b]),
             mean_prediction=float(predicted[b, 0]) if two else np.nan,
             mean_outcome=float(happened[b, 0]) if two else np.nan,
             error=float(errors[b]),
@@ -390,19 +391,21 @@ class VariableErrors(Evaluator):
         self.mass = self.table @ np.ones(n)
 
     def residuals(self, outcomes: Array) -> Floats:
-        """Return outcome - prediction of each component: (..., n) -> (c, ..., n)."""
+        """Return outcome - prediction of each component: labels (..., n), or shares (..., n, K), -> (c, ..., n)."""
         first = 1 if self.predictions.n_classes == 2 else 0
-        return np.stack([(outcomes == first + k) - column for k, column in enumerate(self.predictions.components.T)])
+        columns, shares = self.predictions.components.T, is_chances(outcomes)
+        hits = (outcomes[..., first + k] if shares else outcomes == first + k for k in range(len(columns)))
+        return np.stack([hit - column for hit, column in zip(hits, columns, strict=True)])
 
     def drawn(self, seen: Sample, weak: Weak, rng: np.random.Generator) -> list[Floats]:
-        """Evaluate redrawn labels and centred signs (R, V, 3) by their sums over cells, without weights."""
-        event = seen.predictions.event
+        """Evaluate redrawn labels and centred signs (R, V, 3) by their sums over cells, of rows of equal weight."""
+        event, counts = seen.predictions.event, seen.predictions.counts
         every = Partition(np.zeros(len(seen), dtype=np.intp), 1)  # all rows, whose signs have the mean zero
         layout = Layout([every, *(Partition(each.index, each.size) for each in self.variables)])
-        signs = sign_sums(layout, seen.outcomes - event, None, np.zeros(layout.size, dtype=np.intp))
+        signs = sign_sums(layout, seen.outcomes - event, counts, np.zeros(layout.size, dtype=np.intp), counts)
         return [
             replicate(lambda sums: self.of_sums(sums[:, 0, 1:][None]), *(draw, weak.n_resamples, numbers, rng))
-            for draw, numbers in (label_sums(layout, event, None), signs)
+            for draw, numbers in (label_sums(layout, event, counts, counts), signs)
         ]
 
     def sums(self, residuals: Floats) -> Floats:
@@ -430,9 +433,10 @@ class VariableErrors(Evaluator):
         return (1.0 if len(sums) == 1 else 0.5) * np.abs(sums).sum(axis=0)
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:  # noqa: ARG002
-        """Evaluate labels (..., n): (..., V, 3)."""
-        errors = self.errors(self.residuals(np.atleast_2d(outcomes)))
-        return errors.reshape((*outcomes.shape[:-1], *self.shape))
+        """Evaluate labels (..., n), or shares of them (..., n, K): (..., V, 3)."""
+        residuals = self.residuals(outcomes)
+        flat = residuals.reshape(len(residuals), -1, residuals.shape[-1])
+        return self.errors(flat).reshape((*residuals.shape[1:-1], *self.shape))
 
     def _signed(self, outcomes: Array, signs: Array) -> Floats:
         return self.errors(self.residuals(outcomes)[:, None] * signs)

@@ -252,6 +252,10 @@ def read_audited(
     columns = sample_columns(arguments, [*names, *further])
     with ProgressBar("reading"):
         if is_large(arguments.file) and arguments.missing == "raise":
+            if "*" in names:
+                raise ValueError(
+                    f"{arguments.file} is counted in parts, by columns of few values: name these as {option}"
+                )
             sample = counted_in_parts(arguments, columns)
             return sample, [name for name in sample.known.variables if name not in further or name in names]
         found = file_arguments(arguments.file, **columns)

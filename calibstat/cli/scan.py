@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Read the sample, scan its columns, print what was found."""
     with plain_warnings(), options.named_options(OPTIONS):
         sample, variables = read_audited(arguments, "--variables", arguments.variables or ["*"], Measure())
-        question = one_question(sample.predictions, arguments.lens, Measure(), two="a scan")
+        question = one_question(sample.known, arguments.lens, Measure(), two="a scan")
         with ProgressBar():
             scan = cs.scan_variables(
                 sample,

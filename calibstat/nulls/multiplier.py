@@ -228,8 +228,8 @@ def join_scarce(index: Ints, size: int, predictions: Predictions, expected: floa
 def expected_sums(index: Ints, size: int, predictions: Predictions) -> Floats:
     """(L, 2, m) sums of weights and of their squares that each cell expects of each outcome."""
     each = np.concatenate([predictions.components, 1 - predictions.components], axis=1).T
-    mass = 1.0 if predictions.weights is None else predictions.weights
-    sums = [[np.bincount(index, mass**power * column, size) for column in each] for power in (1, 2)]
+    masses = (1.0 if predictions.weights is None else predictions.weights, predictions.squared_weights)
+    sums = [[np.bincount(index, mass * column, size) for column in each] for mass in masses]
     return np.moveaxis(np.array(sums), -1, 0)
 
 

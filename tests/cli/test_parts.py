@@ -59,6 +59,14 @@ def test_groups_of_several_files_are_audited(folder, capsys):
     assert "counted in steps" in json.dumps(found)
 
 
+def test_columns_of_several_files_are_scanned(folder, capsys):
+    asked = ["scan", str(folder / "part-*.parquet"), *ASKED]
+    (found,) = records(capsys, *asked, "--variable", "site")
+    assert (found["variable"], found["n"]) == ("site", 3000)
+    assert main(asked) == 2
+    assert "by columns of few values: name these as --variable" in capsys.readouterr().err
+
+
 def test_more_classes_are_seen_through_the_top_label(tmp_path, capsys):
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(rng.dirichlet([1, 1, 1], 300), columns=["q_a", "q_b", "q_c"]).assign(

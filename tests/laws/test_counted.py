@@ -11,6 +11,7 @@ from scipy import stats
 
 import calibstat as cs
 from calibstat.auditing.audit import subgroup_audit
+from calibstat.auditing.scan import scan_variables
 from calibstat.data import counted
 from calibstat.inference.band import calibration_band
 from calibstat.inference.multiple import multiple_test
@@ -337,6 +338,52 @@ def test_groups_of_more_rows_than_can_be_written_out_are_audited():
     assert south.direction == "predicts too low on average"
     assert south.confidence_interval[0] <= 1e-4 <= south.confidence_interval[1] < 2e-4
     assert north.pvalue_adjusted > 0.01
+
+
+SCANNED = [  # sums over cells are drawn of many rows of two outcomes, else labels and signs
+    (cs.Canonical(), 2, 40),
+    (cs.Canonical(), 2, 400),
+    (cs.TopLabel(), 3, 400),
+    (cs.Canonical(), 3, 40),
+]
+
+
+@pytest.mark.parametrize(("lens", "n_classes", "most"), SCANNED, ids=repr)
+def test_a_scan_of_counts_is_that_of_the_rows(lens, n_classes, most, always):
+    samples = both(n_classes, 60, seed=5, most=most)
+    asked = dict(lens=lens, binning=cs.EqualMass(4), n_resamples=2 * MANY_DRAWS, rng=1)
+    found, expected = (scan_variables(each, **asked) for each in samples)
+    assert found.n == expected.n == len(samples[1])
+    assert found.counts._asdict() == pytest.approx(expected.counts._asdict(), rel=1e-9)
+    assert (found.left_out, found.how, str(found.overall)) == (expected.left_out, expected.how, str(expected.overall))
+    assert found.pvalue_overall == pytest.approx(expected.pvalue_overall, rel=1e-9, nan_ok=True)
+    for name in ("sex", "age"):
+        one, other = found[name], expected[name]
+        assert (one.vece, one.varying) == pytest.approx((other.vece, other.varying), rel=1e-9)
+        assert [(each.level, each.n) for each in one.cells] == [(each.level, each.n) for each in other.cells]
+        assert [each.error for each in one.cells] == pytest.approx([each.error for each in other.cells], rel=1e-9)
+        assert one.null_mean == pytest.approx(other.null_mean, rel=0.05)
+        for pvalue in ("pvalue_weak", "pvalue_strong", "pvalue_varying"):
+            assert getattr(one, pvalue) == pytest.approx(getattr(other, pvalue), abs=0.035)
+        assert one.confidence_interval == pytest.approx(other.confidence_interval, rel=0.1, abs=0.01)
+
+
+def test_variables_of_more_rows_than_can_be_written_out_are_scanned():
+    edges = np.linspace(0.05, 0.95, 2001)
+    prob, site = np.repeat((edges[1:] + edges[:-1]) / 2, 2), np.tile(["north", "south"], 2000)
+    day = np.random.default_rng(1).integers(0, 7, 4000).astype(float)
+    chance = prob + np.where(site == "south", 1e-4, -1e-4)
+    trials, missed, alarms = np.full(4000, 25 * 10**5), 0, 0
+    for seed in range(50):
+        events = np.random.default_rng(seed).binomial(trials, chance)
+        sample = cs.Sample.from_counts(prob, events=events, trials=trials, variables={"site": site, "day": day})
+        found = scan_variables(sample, rng=1)
+        assert found.n == 10**10
+        assert found["site"].pvalue_varying_adjusted <= 0.001
+        low, high = found["site"].varying_interval
+        missed += not low <= 1e-4 <= high < 2e-4
+        alarms += found["day"].pvalue_varying <= 0.05
+    assert max(missed, alarms) <= 50 * 0.05 + 4 * np.sqrt(50 * 0.05 * 0.95)
 
 
 @pytest.mark.parametrize("display", [cs.ReliabilityDisplay, cs.CumulativeDisplay])
