@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Binning, Cells
-from calibstat.data.arrays import Array, Bools, Floats
+from calibstat.data.arrays import Array, Bools, Floats, effective_number
 from calibstat.data.parameters import LEVEL
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions, Sample
@@ -19,8 +19,8 @@ from calibstat.draws.poisson_binomial import counts_in
 from calibstat.estimators.base import all_weights
 from calibstat.estimators.histogram import HistogramRegression
 from calibstat.estimators.tally import ratio
+from calibstat.inference.estimate import redrawn
 from calibstat.lenses.base import Lens
-from calibstat.nulls.consistency import Consistency
 
 _STRIP_CELLS, _FINER = 48, 10
 _TINY = 1e-4  # numbers below are written in powers of ten
@@ -156,15 +156,15 @@ class Noise:
 def noise_of_cells(
     seen: Sample, cells: Cells, binning: Binning, coverage: float, n_resamples: int, rng: np.random.Generator
 ) -> Noise:
-    """Compute what noise alone gives: exactly without weights, and from redraws of the labels with weights."""
+    """Compute what noise alone gives: exactly of independent rows without weights, else from redraws of the labels."""
     predictions = seen.predictions
-    if predictions.unweighted:
+    if predictions.unweighted and predictions.groups is None:
         return _exact_noise(seen, cells, (1 - coverage) / 2)
     first = rank_of_limit(n_resamples, LEVEL, "bars of all cells", 1 - LEVEL)
     rank = rank_of_limit(n_resamples, (1 - coverage) / 2, "bars", coverage)
     estimator = HistogramRegression(binning)
     found = estimator(seen).isel(label=-1)
-    drawn = Consistency(n_resamples).draw(estimator, seen, rng).samples[..., -1]
+    drawn = redrawn(estimator, seen, estimator.prepare(predictions), n_resamples, rng).samples[..., -1]
     ordered, together = np.sort(drawn, axis=0), joint_limits(np.abs(np.nan_to_num(drawn)), first)
     share = ratio(found["count"].values, found["count"].values.sum())
     filled = share > 0
@@ -253,8 +253,15 @@ def wilson(share: Floats, rows: Floats, coverage: float) -> tuple[Floats, Floats
 
 
 def rows_in_effect(predictions: Predictions, cells: Cells) -> Floats:
-    """Return the number of rows in effect in each cell (Kish 1965): (L,), 0 in cells without weight."""
-    weights = all_weights(predictions, None)
+    """Return the number of rows in effect in each cell (Kish 1965): (L,), 0 in cells without weight.
+
+    Rows of a cluster count as one, with the weight of all.
+    """
+    weights, groups = all_weights(predictions, None), predictions.groups
+    if groups is not None:
+        pairs, place = np.unique(cells.index * groups.number + groups.codes, return_inverse=True)
+        sums, cell = np.bincount(place, weights), pairs // groups.number
+        return effective_number(*(np.bincount(cell, each, cells.size) for each in (sums, sums**2)))
     if predictions.unweighted:
         return np.bincount(cells.index, weights, cells.size).astype(float)
     largest = np.zeros(cells.size)

@@ -85,6 +85,9 @@ def _overlay(curve: Any, seen: Sample | None, lens: Lens, variable: bool) -> Ove
         levels = " and ".join(f"{100 * level:g} %" for level in curve.levels)
         words = f"The belt (GiViTI) bounds a polynomial calibration curve as a whole, at about {levels}."
         near = _near_rows(curve.x, seen)  # a polynomial is arbitrary where there are hardly any rows
+        if np.isnan(curve.low).any():
+            words = "The curve of the belt (GiViTI) is a polynomial of log-odds; rows in clusters have no belt."
+            return Overlay("curve of the belt", words, curve.x[near], curve.x[near], curve.curve[near])
         bands = tuple((low[near], high[near]) for low, high in zip(curve.low, curve.high, strict=True))
         x, label = curve.x[near], f"belt, {100 * max(curve.levels):g} %"
         return Overlay(label, words, x, x, curve.curve[near], bands)

@@ -78,7 +78,7 @@ class ClinicalDisplay(ResultDisplay, PlotDisplay):
         return pvalue is not None and pvalue <= 1 - self.summary.confidence_level
 
     def _fill(self, ax: Axes, options: dict[str, Any]) -> None:
-        belt, curve = self.summary.belt, self.summary.curve
+        belt, curve = self._belt, self.summary.curve
         end = float(max(curve.x.max(), curve.outcome.max()))
         self.belt_ = None
         if belt is not None:
@@ -99,6 +99,11 @@ class ClinicalDisplay(ResultDisplay, PlotDisplay):
         legend_below(ax, found)
 
     @property
+    def _belt(self) -> Any:
+        """The belt; None where there is none, or none of rows in clusters."""
+        return None if self.summary.question.clusters is not None else self.summary.belt
+
+    @property
     def _pvalue(self) -> str:
         pvalue = self.summary.belt_pvalue
         return "" if pvalue is None else pvalue_cell(pvalue, 1 - self.summary.confidence_level)
@@ -116,7 +121,7 @@ class ClinicalDisplay(ResultDisplay, PlotDisplay):
     @property
     def caption(self) -> str:
         """What is drawn, from how many rows, and how to read it."""
-        belt = self.summary.belt
+        belt = self._belt
         said = (
             ""
             if belt is None

@@ -39,9 +39,9 @@ from calibstat.displays._style import (
     whole_figure,
 )
 from calibstat.estimators.histogram import HistogramRegression
+from calibstat.inference.estimate import redrawn
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import CANONICAL
-from calibstat.nulls.consistency import Consistency
 
 
 @final
@@ -222,7 +222,8 @@ class SimplexDisplay(SampleDisplay):
         cells = estimator(seen)
         held = cells["count"].values > 0
         found = cells.isel(cell=held)
-        drawn = arrow_length(Consistency(n_resamples).draw(estimator, seen, as_generator(rng)).samples[:, held])
+        drawn = redrawn(estimator, seen, estimator.prepare(seen.predictions), n_resamples, as_generator(rng)).samples
+        drawn = arrow_length(drawn[:, held])
         limit = joint_limits(drawn, rank)
         length = arrow_length(found["deviation"].transpose("cell", "label").values)
         outside = above_rounding(length - limit, np.ones_like(length)) > 0  # chances of one row add up to one

@@ -31,11 +31,11 @@ from calibstat.displays._style import (
 )
 from calibstat.estimators.histogram import HistogramRegression
 from calibstat.estimators.validity_curve import AUCV, ValidityCurve
+from calibstat.inference.estimate import redrawn
 from calibstat.inference.results import small_pvalue
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import CANONICAL
 from calibstat.nulls.base import EmpiricalNull
-from calibstat.nulls.consistency import Consistency
 
 _GRID = 201
 _LEAST = 1e-6  # the axis reaches so far where every prediction is right
@@ -110,7 +110,8 @@ class ValidityCurveDisplay(SampleDisplay, PlotDisplay):
         cells = estimator(seen)
         held = cells["count"].values > 0
         mass = cells["proportion"].values[held]
-        drawn = Consistency(n_resamples).draw(estimator, seen, as_generator(rng)).samples[:, held]
+        drawn = redrawn(estimator, seen, estimator.prepare(seen.predictions), n_resamples, as_generator(rng)).samples
+        drawn = drawn[:, held]
         gaps = np.abs(drawn).sum(axis=-1) / 2  # total variation; the difference of the event for two outcomes
         errors = gaps @ mass
         tolerance = np.linspace(0, 1.05 * max(curve.deviation[-1], np.quantile(gaps.max(axis=1), coverage)), _GRID)

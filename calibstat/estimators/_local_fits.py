@@ -12,11 +12,12 @@ from typing import Protocol, final
 import numpy as np
 
 from calibstat._dataclass import dataclass
+from calibstat._lazy import sparse
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import NUMBERS_IN_CACHE, ROWS_IN_CACHE, Floats, Ints
 from calibstat.data.rounding import RANK, ROUNDING, SAME
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import Estimator, numeric_column
+from calibstat.estimators.base import Estimator, all_weights, numeric_column
 from calibstat.estimators.tally import TallyPlan, ratio
 
 # The largest number of points in a block; neighbouring points reach few of the cells.
@@ -217,6 +218,19 @@ class LocalCells:
             return self.mass
         each = sizes if weights is None else weights**2 * (1.0 if sizes is None else sizes)
         return np.bincount(index, each, minlength=len(self.centres)).astype(float, copy=False)
+
+    def squares_of_clusters(self, matrix: Floats, sizes: Floats | None = None) -> Floats:
+        """Add up the squares of sums over the clusters of rows, of weights times sizes (n,), for a matrix (P, M): (P,).
+
+        Of a matrix without signs, and standard deviations of outcomes, it is the largest variance that there may be:
+        that of outcomes which depend on each other within clusters as strongly as they can.
+        """
+        predictions, groups = self.plan.predictions, self.plan.predictions.groups
+        assert groups is not None
+        each = all_weights(predictions, None) * (1.0 if sizes is None else sizes)
+        sums = sparse.csr_array((each, (self.plan.cells.index, groups.codes)), (len(self.centres), groups.number))
+        parts = (matrix[start : start + _POINTS] @ sums for start in range(0, len(matrix), _POINTS))
+        return np.concatenate([(part**2).sum(axis=1) for part in parts])
 
 
 def _centres(values: Floats, index: Ints, mass: Floats, weights: Floats | None, sums: Floats | None) -> Floats:

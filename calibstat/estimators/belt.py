@@ -43,7 +43,7 @@ class Belt(CurveRecord):
     degree : int
         The degree of the selected polynomial.
     asymptotic_pvalue : float
-        The p-value given the degree, from the corrected chi-squared law.
+        The p-value given the degree, from the corrected chi-squared law; NaN of rows in clusters.
     coefficients : (degree + 1,) floats
         The coefficients of the powers of logit(p).
     x, curve : (G,) floats
@@ -51,7 +51,8 @@ class Belt(CurveRecord):
     levels : tuple of float
         Confidence levels of the belts.
     low, high : (levels, G) floats
-        Bounds of the whole curve at about each level, if it is a polynomial of the selected degree or less.
+        Bounds of the whole curve at about each level, if it is a polynomial of the selected degree or less; NaN of rows
+        in clusters, for which no such bounds are known.
     """
 
     statistic: float
@@ -216,11 +217,13 @@ class _BeltEvaluator(Evaluator):
         centre = rows @ coefficients
         error = np.sqrt(np.maximum(((rows @ covariance) * rows).sum(axis=1), 0))
         levels = (0.8, 0.95)
+        independent = self.predictions.groups is None
+        error = error if independent else np.full_like(error, np.nan)
         reach = np.array([[np.sqrt(belt_quantile(level, degree, self.belt.threshold))] for level in levels]) * error
         return Belt(
             statistic,
             degree,
-            belt_survival(statistic, degree, self.belt.threshold),
+            belt_survival(statistic, degree, self.belt.threshold) if independent else np.nan,
             transform @ coefficients,
             x,
             expit(centre),

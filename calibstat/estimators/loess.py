@@ -62,6 +62,10 @@ class LOESS(Estimator):
     :math:`\sum_i l_i^2 p_i (1 - p_i)` (normal quantiles). A curve that leaves it somewhere is no test, as there are
     many points: ``calibration_test(sample, LOESS())`` is one.
 
+    Of rows in clusters (`Sample.groups`) the band has the largest variance that dependence within clusters allows,
+    :math:`\sum_g (\sum_{i \in g} |l_i| \sqrt{\hat g (1 - \hat g)})^2`, and the binomial limits are those of as few
+    rows: it holds however strong the dependence is, and is wide where that is weak.
+
     With weights a neighbourhood holds a share of the *weight*, and :math:`l_i` holds the weight of its row, so that
     the band counts rows in effect (Kish 1965). Weights that move (bootstrap) do not move the neighbourhoods.
 
@@ -193,36 +197,46 @@ class _LocalCurveEvaluator(Evaluator):
 
     def present(self, value: Floats) -> LocalCurve:
         """Put the prediction's smooth and both bands beside the differences."""
-        place, squares = self.operator.points, self.matrix**2
+        place = self.operator.points
         prediction = self.matrix @ self.cells.plan.prediction[:, 0]
-        outcome, spread = prediction + value, ndtri(0.975) * self._errors_of_prediction(squares)
+        outcome, spread = prediction + value, ndtri(0.975) * self._errors_of_prediction()
         if self.parameters.band == "outcome":
             chance = np.clip(np.interp(self.cells.centres, place, outcome), 0.0, 1.0)
-            mass = self.cells.squares()
-            errors = np.sqrt(squares @ (mass * chance * (1 - chance)))
-            low, high = _limits(outcome, errors, ratio(np.ones(len(place)), squares @ mass))
+            errors = np.sqrt(self._variances((chance * (1 - chance))[self.cells.plan.cells.index]))
+            low, high = _limits(outcome, errors, ratio(np.ones(len(place)), self._variances()))
         else:
-            errors = np.sqrt(squares @ self.cells.squares(self.cells.plan.predictions.chances.prod(axis=1)))
+            errors = np.sqrt(self._variances(self.cells.plan.predictions.chances.prod(axis=1)))
             low, high = prediction - ndtri(0.975) * errors, prediction + ndtri(0.975) * errors
         return LocalCurve(
             place, prediction, outcome, value, errors, low, high, prediction - spread, prediction + spread
         )
 
-    def _errors_of_prediction(self, squares: Floats) -> Floats:
+    def _variances(self, variances: Floats | None = None) -> Floats:
+        """Return the variance of the smooth at each point, of outcomes with these variances (n,), or of one."""
+        if self.cells.plan.predictions.groups is None:
+            return self.matrix**2 @ self.cells.squares(variances)
+        return self.cells.squares_of_clusters(np.abs(self.matrix), None if variances is None else np.sqrt(variances))
+
+    def _errors_of_prediction(self) -> Floats:
         """Return standard errors of the smoothed prediction, from residuals of predictions that leave their row out.
 
-        They are those of HC3 (MacKinnon & White 1985): divided by one minus the weight of the row in its own smooth.
+        They are those of HC3 (MacKinnon & White 1985): divided by one minus the weight of the row in its own smooth, or
+        of its cluster.
         """
         plan, centres = self.cells.plan, self.cells.centres
-        index, weights = plan.cells.index, plan.predictions.weights
+        index, weights, groups = plan.cells.index, plan.predictions.weights, plan.predictions.groups
         ends = self.cells.operator(centres[[0, -1]], self.parameters).matrix(self.cells.mass)
         places = np.r_[centres[0], self.operator.points, centres[-1]]
         matrix = np.vstack([ends[:1], self.matrix, ends[1:]])
         nearest = np.searchsorted((places[1:] + places[:-1]) / 2, centres)
         own = np.clip(matrix[nearest, np.arange(len(nearest))], 0.0, None)[index]
-        left_out = np.maximum(1 - own * (1.0 if weights is None else weights), 0.1)
+        together = (1.0 if weights is None else weights) if groups is None else groups.spread(groups.sums(weights))
+        left_out = np.maximum(1 - own * together, 0.1)
         smooth = np.interp(centres, places, matrix @ plan.prediction[:, 0])
-        return np.sqrt(squares @ self.cells.squares(((plan.predictions.event - smooth[index]) / left_out) ** 2))
+        residual = (plan.predictions.event - smooth[index]) / left_out
+        if groups is not None:
+            return np.sqrt(self.cells.squares_of_clusters(self.matrix, residual))
+        return np.sqrt(self.matrix**2 @ self.cells.squares(residual**2))
 
 
 def _known(deviation: Floats, tally: Tally) -> Floats:
