@@ -36,9 +36,9 @@ def clipped_logit(p: Floats) -> Floats:
     return logit(np.clip(p, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
 
 
-def certain(event: Floats, masses: Floats) -> Bools:
-    """Whether a row that counts is predicted with 0 or 1, so that log-odds have no slope and no intercept: (...,)."""
-    return np.asarray((((event <= 0) | (event >= 1)) & (masses > 0)).any(axis=-1))
+def certain(sure: Bools, masses: Floats) -> Bools:
+    """Whether one of the rows that are `sure` (n,) counts, so that log-odds have no slope and no intercept: (...,)."""
+    return np.asarray((sure & (masses > 0)).any(axis=-1))
 
 
 @final

@@ -16,6 +16,7 @@ from calibstat._warn import noting
 from calibstat.data.arrays import (
     ROWS_IN_CACHE,
     Array,
+    Bools,
     Floats,
     Ints,
     Top,
@@ -540,6 +541,13 @@ class Predictions:
     def top(self) -> Top:
         """The most probable class of each row."""
         return top_of(two_columns(self.rows))
+
+    @property
+    def sure(self) -> Bools:
+        """(n,) whether the prediction leaves no chance to one of two classes: 1 beside 1e-94 leaves some."""
+        if self.rows.ndim == 1:
+            return np.asarray((self.rows <= 0) | (self.rows >= 1))
+        return np.asarray((self.rows <= 0).any(axis=1))
 
     @property
     def components(self) -> Floats:

@@ -309,7 +309,7 @@ class _CoxEvaluator(Evaluator):
             *self._with_errors(both, design, 0.0, masses, squares, event),
         ]
         values = np.stack([*columns, np.maximum(gain, 0.0), score], axis=-1)
-        values[certain(self.predictions.event, masses), :6] = np.nan
+        values[certain(self.predictions.sure, masses), :6] = np.nan
         return np.where((masses.sum(axis=-1) > 0)[:, None], values, np.nan)
 
     def _with_errors(

@@ -158,7 +158,7 @@ def direction_of(seen: Sample) -> Direction | None:
         (each, each_error * (share if noise is None else 1.0))
         for each, each_error in _slopes(clipped_logit(event), outcomes, mass, noise)
     )
-    if certain(event, mass):
+    if certain(predictions.sure, mass):
         return found._replace(certain=True, inner=inner)
     return found._replace(slope=slope, slope_error=error, inner=inner, n_clipped=n_clipped)
 

@@ -114,3 +114,18 @@ def test_statistics_are_named_as_what_they_are():
     assert "in standard errors: " in cs.estimate(sample, cs.Spiegelhalter(), n_resamples=19, rng=0).verdict
     belt = cs.estimate(sample, cs.CalibrationBelt(), n_resamples=19, rng=0)
     assert "p-value, about (many rows only)" in belt.to_text()
+
+
+def test_either_class_may_be_called_the_event():
+    """1.0 beside 1e-94 is no certainty, whichever of the two columns is that of the event."""
+    rng = np.random.default_rng(5)
+    p = rng.uniform(0.05, 0.95, 400)
+    y, p[0] = rng.random(400) < p**2, 1e-94
+    y[0] = False
+    columns = np.column_stack([1 - p, p])
+    assert columns[0, 0] == 1
+    one = direction_of(cs.Sample(y.astype(int), columns, labels=[0, 1]))
+    other = direction_of(cs.Sample(y.astype(int), columns[:, ::-1], labels=[1, 0]))
+    assert np.isfinite(one.slope)
+    assert other.slope == pytest.approx(one.slope)
+    assert other.inner == pytest.approx(one.inner)
