@@ -31,6 +31,7 @@ _MODULES = {
     "variable_based": ["VariableMiscalibration", "ModelPair"],
     "worlds": ["RegressionFunction", "Classified", "Conditioned"],
     "recalibrated": ["Recalibrated"],
+    "clustered": ["Clustered", "ParetoSizes"],
     "recalibrations": [
         "Recalibration",
         "Identity",

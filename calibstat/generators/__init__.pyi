@@ -4,6 +4,8 @@ from calibstat.generators.base import Truth as Truth
 from calibstat.generators.base import population_of as population_of
 from calibstat.generators.beta import BetaPredictions as BetaPredictions
 from calibstat.generators.beta import GaussianMixture as GaussianMixture
+from calibstat.generators.clustered import Clustered as Clustered
+from calibstat.generators.clustered import ParetoSizes as ParetoSizes
 from calibstat.generators.dirichlet import DirichletPredictions as DirichletPredictions
 from calibstat.generators.finite import Empirical as Empirical
 from calibstat.generators.finite import FinitePredictions as FinitePredictions

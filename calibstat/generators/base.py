@@ -111,7 +111,11 @@ class SyntheticModel(HasParameters, ABC):
         """
         generator = as_generator(rng)
         drawn = self.rows(at_least_one("n", n), generator)
-        return Sample.of(drawn.predictions, draw_outcomes(drawn.chances, generator))
+        return Sample.of(drawn.predictions, self.outcomes(drawn, generator))
+
+    def outcomes(self, drawn: Population, rng: np.random.Generator) -> Array:
+        """Draw an outcome (n,) for each random row by its chances, independently unless the world says otherwise."""
+        return draw_outcomes(drawn.chances, rng)
 
     def calibration_function(self, probabilities: Any, lens: Lens | None = None) -> Floats:
         """Return the chances of the outcomes given an induced prediction: r in P(Y = . | p) = r(p).
@@ -353,8 +357,12 @@ def population_of(
 
 
 def draw_outcomes(chances: Floats, rng: np.random.Generator) -> Array:
-    """Draw one outcome (n,) for each row of chances (n, K)."""
-    uniforms = rng.random(len(chances))
+    """Draw one outcome (n,) for each row of chances (n, K), independently."""
+    return outcomes_at(chances, rng.random(len(chances)))
+
+
+def outcomes_at(chances: Floats, uniforms: Floats) -> Array:
+    """Turn uniform numbers (n,) into outcomes (n,) with chances (n, K)."""
     if chances.shape[1] == 2:
         return (uniforms < chances[:, 1]).astype(np.intp)
     outcomes = np.zeros(len(chances), dtype=np.intp)

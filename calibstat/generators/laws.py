@@ -16,7 +16,7 @@ from calibstat.binnings.base import borders
 from calibstat.binnings.intervals import EqualWidth
 from calibstat.data.arrays import RNG, Floats, Ints, as_generator
 from calibstat.data.rounding import SAME
-from calibstat.data.sample import Predictions
+from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Estimator, all_weights
 from calibstat.generators.base import MONTE_CARLO_BLOCKS, Population, SyntheticModel, evaluate, on_own_cells
 from calibstat.lenses.base import Lens
@@ -105,7 +105,7 @@ def _check_laws(population: Population, where: str) -> None:
 
 def _check_labels(model: SyntheticModel, lens: Lens, n: int, rng: np.random.Generator) -> None:
     """Compare counts of (cell of the induced prediction, induced label) with the population by chi-square."""
-    seen = lens(model.sample(n, rng))
+    seen = lens(_independent(model.sample(n, rng), rng))
     n_classes = seen.predictions.n_classes
     one_column = len(seen.predictions.keys) == 1 and not seen.predictions.column(seen.predictions.keys[0]).categorical
     population = model.population(lens, EqualWidth(_N_CELLS) if one_column else None)
@@ -119,6 +119,14 @@ def _check_labels(model: SyntheticModel, lens: Lens, n: int, rng: np.random.Gene
     counts = np.bincount(cells * n_classes + seen.outcomes, minlength=len(expected))
     pvalue = chi_square_pvalue(counts, expected * (len(seen) / expected.sum()))
     _require(pvalue > 1e-5, f"{lens!r}: drawn labels do not have the chances of the population (p = {pvalue:.2g})")
+
+
+def _independent(sample: Sample, rng: np.random.Generator) -> Sample:
+    """Return all rows, or a random one of each cluster."""
+    if sample.groups is None:
+        return sample
+    order = rng.permutation(len(sample))
+    return sample.take(order[np.unique(sample.groups.codes[order], return_index=True)[1]])
 
 
 def _cells(predictions: Predictions, span: tuple[float, float]) -> Ints:

@@ -15,7 +15,7 @@ from calibstat._logistic import expit, logit
 from calibstat._text import counted
 from calibstat.binnings.base import Binning
 from calibstat.calibrators.base import Calibrator
-from calibstat.data.arrays import Floats, two_columns
+from calibstat.data.arrays import Array, Floats, two_columns
 from calibstat.data.parameters import keep
 from calibstat.data.rounding import ROUNDING
 from calibstat.estimators.base import all_weights
@@ -97,6 +97,10 @@ class Recalibrated(SyntheticModel):
             chance, _ = self._pooled(_log_odds(drawn.predictions.chances), rows, chances[:, 1])
             chances = two_columns(chance)
         return replace(drawn, predictions=replace(drawn.predictions, rows=rows), chances=chances)
+
+    def outcomes(self, drawn: Population, rng: np.random.Generator) -> Array:
+        """Draw outcomes as the world does."""
+        return self.world.outcomes(drawn, rng)
 
     def population(self, lens: Lens, binning: Binning | None = None) -> Population:
         """Calibrate all rows of a finite world, or lay nodes between the places where the map or the lens changes."""

@@ -232,6 +232,10 @@ class Conditioned(SyntheticModel):
         """Draw rows of the world and announce P(Y | h)."""
         return self._announce(self.world.rows(n, rng))
 
+    def outcomes(self, drawn: Population, rng: np.random.Generator) -> Array:
+        """Draw outcomes as the world does."""
+        return self.world.outcomes(drawn, rng)
+
     def population(self, lens: Lens, binning: Binning | None = None) -> Population:  # noqa: ARG002
         """Announce P(Y | h) on all rows of the world."""
         return self._announce(self.world.population(Canonical(), _ByFunction(self.h)))

@@ -39,11 +39,12 @@ def with_large_samples(study: Study, truth: Floats) -> tuple[Floats, Floats, str
 def value_and_error(function: Plain, sample: Sample) -> tuple[float, float]:
     """Return the value on all rows, and its error from the values on sections of the rows.
 
-    The error has two parts: the standard error by the spread of the sections, and what is left of the bias if that
-    falls with the root of the number of rows, as that of a plug-in calibration error without error does.
+    The error has two parts: the standard error by the spread of the sections, which hold whole clusters of rows, and
+    what is left of the bias if that falls with the root of the number of rows, as that of a plug-in calibration error
+    without error does.
     """
     whole = call_plain(function, sample)
-    places = np.arange(len(sample))
-    each = [call_plain(function, sample.take(places[start::_SECTIONS])) for start in range(_SECTIONS)]
+    places = np.arange(len(sample)) if sample.groups is None else sample.groups.codes
+    each = [call_plain(function, sample.take(places % _SECTIONS == start)) for start in range(_SECTIONS)]
     spread = float(np.std(each, ddof=1)) / sqrt(_SECTIONS)
     return whole, hypot(spread, (float(np.mean(each)) - whole) / (sqrt(_SECTIONS) - 1))

@@ -19,6 +19,7 @@ MODELS = [
     (gen.VariableMiscalibration(0.05, 0.1), 16),
     (gen.ModelPair().first, 15),
     (gen.ModelPair(), 25),
+    (gen.Clustered(gen.BetaPredictions(1, 1), 8, 0.3), 25),
     (gen.RegressionFunction("hard").classified_by(lambda X: 0.2 + 0.6 * (X[:, 0] > 0.5)), 30),
 ]
 

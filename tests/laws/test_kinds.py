@@ -27,6 +27,7 @@ NEEDED = {
     "Conditioned": {"world": gen.BetaPredictions(1, 1), "h": lambda rows: rows.event > 0.5},
     "Cubic": {"a": 1},
     "DebiasedCE": {"binning": cs.EqualMass(5)},
+    "Clustered": {"world": gen.BetaPredictions(1, 1), "size": 8, "correlation": 0.3},
     "DifferenceMonitor": {"models": ("old", "new")},
     "DirichletPredictions": {"alpha": [1, 2, 3]},
     "EachClass": {"estimator": ECE},

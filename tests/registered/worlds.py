@@ -46,4 +46,16 @@ WORLDS = [
     (calibrated(gen.BetaPredictions(2, 3), cal.VennAbers()), [CANONICAL, TOP], [WIDTH]),
     (calibrated(gen.Empirical(DATA), cal.HistogramBinning()), [CANONICAL, TOP], [WIDTH]),
     (gen.Conditioned(gen.BetaPredictions(2, 3, gen.Slope(2)), lambda rows: rows.event > 0.4), [CANONICAL], [WIDTH]),
+    (gen.Clustered(gen.BetaPredictions(2, 3, gen.Slope(2)), 8, 0.3), [CANONICAL, TOP], [WIDTH, MASS]),
+    (
+        gen.Clustered(gen.GaussianMixture(1, 1), gen.ParetoSizes(1.5, 3, 50), 0.9, "constant"),
+        [CANONICAL, cs.Region.between(1, 0.2, 0.7)],
+        [WIDTH],
+    ),
+    (gen.Clustered(gen.vaicenavicius_example_1(), (1, 2, 30), 0.05), [CANONICAL, TOP, cs.ClassWise(1)], []),
+    (
+        gen.Clustered(gen.DirichletPredictions([1] * 5, gen.Mixture(0.3, [1, 0, 0, 0, 0])), 8, 0.9),
+        [cs.ClassWise(0)],
+        [],
+    ),
 ]
