@@ -25,6 +25,11 @@ HIDDEN = (
 )
 
 
+def events_of(seen: Sample) -> int:
+    """Count the events in all rows."""
+    return round(float((seen.predictions.multiplicity * seen.outcomes).sum()))
+
+
 class Clinic:
     """Two outcomes that are summarised, and the notes on what is not defined for them."""
 
@@ -107,6 +112,7 @@ class Clinic:
             self.notes.append(str(reason))
             return 1 - ratio, NO_ENDS
         each = influence if self.seen.groups is None else self.seen.groups.sums(influence)
-        shown = float((each**2).sum() ** 2 / ((each**4).sum() or nan))
+        several = self.seen.predictions.multiplicity
+        shown = float((each**2 / several).sum() ** 2 / ((each**4 / several**3).sum() or nan))
         law = replace(found, smallest=-np.inf, largest=1.0, on_range=False, freedom=np.fmin(found.freedom, shown))
         return 1 - ratio, law.interval(self.level)

@@ -13,11 +13,12 @@ from calibstat._dataclass import dataclass
 from calibstat._progress import bar_on_terminal, part
 from calibstat._text import counted, percent
 from calibstat.data.arrays import RNG, as_generator
+from calibstat.data.counted import MOST_WRITTEN_OUT
 from calibstat.data.parameters import CONFIDENCE_LEVEL, check_share
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.panels import ClinicalPanel
-from calibstat.inference._clinical_measures import Clinic
+from calibstat.inference._clinical_measures import Clinic, events_of
 from calibstat.inference.arguments import check_sample, look_through, with_counts
 from calibstat.inference.by_lens import one_lens
 from calibstat.inference.clinical_groups import ClinicalGroups
@@ -29,6 +30,8 @@ from calibstat.lenses.base import Lens
 # With so much information in all predictions together, sum p (1 - p), the law of the belt's statistic is computed, as
 # large samples have it, and no longer drawn.
 _ENOUGH_INFORMATION = 500.0
+# The belt is of rows one by one, of two columns: of more counted rows there is none.
+_MOST_IN_BELT = MOST_WRITTEN_OUT // 2
 # The share of the time in which models are fitted, and noise is drawn.
 _FITTED, _DRAWN = 0.1, 0.8
 
@@ -97,8 +100,8 @@ def clinical_summary(
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     check_sample(sample)
     lens = one_lens(sample, lens)
-    question, seen = look_through(sample, ClinicalPanel.of(confidence_level).cox, lens)
-    panel = ClinicalPanel.of(confidence_level, len(seen))
+    question, seen = look_through(sample, ClinicalPanel.of(confidence_level).cox, lens, counted=True, labelled=True)
+    rows, panel = lens(sample), ClinicalPanel.of(confidence_level, seen.predictions.n_rows)
     generator = as_generator(rng)
     groups = ClinicalGroups.of(seen, by, panel, confidence_level) if by else None
     clinic = Clinic(panel, seen, confidence_level, n_resamples, generator)
@@ -109,18 +112,19 @@ def clinical_summary(
             measures = [*main, *clinic.errors(), area]
         with part(_DRAWN, 1.0):
             measures += clinic.accuracy()
-            belt, pvalue = _belt(panel.belt, seen, n_resamples, generator)
+            belt, pvalue = _belt(panel.belt, rows, n_resamples, generator)
     notes, average_pvalue = clinic.notes, calibration_test(seen, panel.mean, rng=generator).pvalue
-    if one_count(seen):
+    if one_count(rows):
         notes.insert(
             0, f"all predictions are equal: the exact test of the mean error has p {small_pvalue(average_pvalue)}"
         )
     elif belt is None:
-        notes.append("the calibration belt has no weights, so that its test is left out")
+        has = "needs single rows, of which there are too many" if len(rows) > _MOST_IN_BELT else "has no weights"
+        notes.append(f"the calibration belt {has}, so that its test is left out")
     return ClinicalSummary(
         predicted=float(np.average(seen.predictions.event, weights=clinic.masses)),
         happened=clinic.happened,
-        n_events=int(seen.outcomes.sum()),
+        n_events=events_of(seen),
         measures={each.name: each for each in measures},
         average_pvalue=average_pvalue,
         belt=belt,
@@ -135,7 +139,7 @@ def clinical_summary(
 
 def _belt(estimator: Estimator, seen: Sample, n_resamples: int, rng: np.random.Generator) -> tuple[Any, float | None]:
     """Return the belt and the p-value of its test, by redrawn labels or, for much information, as computed."""
-    if seen.predictions.weights is not None or one_count(seen):
+    if seen.known.weights is not None or one_count(seen) or len(seen) > _MOST_IN_BELT:
         return None, None
     chances = seen.predictions.event
     many = float((chances * (1 - chances)).sum()) >= _ENOUGH_INFORMATION
@@ -160,7 +164,7 @@ class ClinicalSummary(Result):
     average_pvalue : float
         The p-value of the mean error (`MeanCalibration`), which holds with any number of events.
     belt : Belt or None
-        The calibration belt; None with weights, or where all predictions are equal.
+        The calibration belt; None with weights, of too many counted rows, or where all predictions are equal.
     belt_pvalue : float or None
         The p-value of its test.
     curve : LocalCurve

@@ -15,7 +15,7 @@ from calibstat.binnings.values import Categories
 from calibstat.data.arrays import Ints, as_generator
 from calibstat.data.sample import Sample
 from calibstat.estimators.panels import ClinicalPanel
-from calibstat.inference._clinical_measures import Clinic
+from calibstat.inference._clinical_measures import Clinic, events_of
 from calibstat.inference.intervals import Measure
 from calibstat.inference.results import Result, RowCounts, number
 from calibstat.lenses.restrict import Given
@@ -163,5 +163,5 @@ def _levels(name: str, seen: Sample) -> Iterator[tuple[str, Ints]]:
 def _summarised(name: str, level: str, rows: Sample, panel: ClinicalPanel, confidence_level: float) -> ClinicalGroup:
     clinic = Clinic(panel, rows, confidence_level, 1, as_generator(0))  # nothing is drawn
     measures = {each.name: each for each in clinic.main()}
-    n, n_events = len(rows), int(rows.outcomes.sum())
+    n, n_events = rows.predictions.n_rows, events_of(rows)
     return ClinicalGroup(name, level, n, n_events, measures, RowCounts.of(rows, min(n_events, n - n_events)))

@@ -14,6 +14,7 @@ from calibstat.auditing.audit import subgroup_audit
 from calibstat.auditing.scan import scan_variables
 from calibstat.data import counted
 from calibstat.inference.band import calibration_band
+from calibstat.inference.clinical import clinical_summary
 from calibstat.inference.multiple import multiple_test
 from registered.entries import LABELS
 from registry import ESTIMATORS, every
@@ -384,6 +385,37 @@ def test_variables_of_more_rows_than_can_be_written_out_are_scanned():
         missed += not low <= 1e-4 <= high < 2e-4
         alarms += found["day"].pvalue_varying <= 0.05
     assert max(missed, alarms) <= 50 * 0.05 + 4 * np.sqrt(50 * 0.05 * 0.95)
+
+
+@pytest.mark.parametrize("most", [40, 4000])
+def test_a_clinical_summary_of_counts_is_that_of_the_rows(most, always):
+    found, expected = (clinical_summary(each, by="sex", rng=1) for each in both(2, 60, seed=5, most=most))
+    assert (found.n_events, found.notes, found.verdict) == (expected.n_events, expected.notes, expected.verdict)
+    assert found.belt_pvalue == pytest.approx(expected.belt_pvalue)
+    assert found.average_pvalue == pytest.approx(expected.average_pvalue, rel=1e-9)
+    for name, one in found.measures.items():
+        other = expected[name]
+        assert one.value == pytest.approx(other.value, rel=1e-9)
+        drawn = 0.1 * (other.high - other.low) if name in ("ici", "e50", "e90", "emax", "reliability") else 1e-9
+        assert one.interval == pytest.approx(other.interval, abs=drawn)
+    for one, other in zip(found.groups.each, expected.groups.each, strict=True):
+        assert (one.name, one.n, one.n_events) == (other.name, other.n, other.n_events)
+        for name, measure in one.measures.items():
+            assert measure.interval == pytest.approx(other.measures[name].interval, rel=1e-9)
+
+
+def test_a_clinical_summary_of_more_rows_than_can_be_written_out():
+    edges = np.linspace(0.05, 0.8, 2001)
+    prob, trials = (edges[1:] + edges[:-1]) / 2, np.full(2000, 5 * 10**6)
+    events = np.random.default_rng(0).binomial(trials, prob + 0.01)
+    found = clinical_summary(cs.Sample.from_counts(prob, events=events, trials=trials), n_resamples=99, rng=1)
+    assert (found.question.n, found.n_events) == (10**10, events.sum())
+    assert found.direction.startswith("Predictions are too low")
+    assert found["ici"].low <= 0.01 <= found["ici"].high
+    assert found["oe"].low <= (prob + 0.01).sum() / prob.sum() <= found["oe"].high
+    assert found["c_index"].high - found["c_index"].low < 1e-4
+    assert found.belt is None
+    assert any("the calibration belt needs single rows" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("display", [cs.ReliabilityDisplay, cs.CumulativeDisplay])
