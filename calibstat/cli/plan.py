@@ -8,6 +8,7 @@ narrow intervals of O/E, calibration slope and C-index (Riley et al. 2021)?
 example commands:
   calibstat plan --ece 0.02
   calibstat plan --ece 0.02 predictions.csv --label y --probs p --power 0.9
+  calibstat plan --ece 0.05 --cluster-size 8 --correlation 0.3
   calibstat plan --n 5000 --estimator 'DebiasedCE(EqualWidth(10))'
   calibstat plan --precision predictions.csv --label y --probs p
 """
@@ -32,6 +33,12 @@ _OPTIONS = {
     "level is ": "--level is ",
     **OF_NULLS,
     "a wider family": "another --direction",
+    "cluster_size is given": "--cluster-size is given",
+    "correlation is given": "--correlation is given",
+    "add cluster_size=8": "add --cluster-size 8",
+    "add correlation=0.3": "add --correlation 0.3",
+    "Clustered: size is": "--cluster-size is",
+    "Clustered: correlation is": "--correlation is",
 }
 
 
@@ -54,6 +61,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="overconfident",
         metavar="D",
         help="how predictions are wrong: overconfident (the default), underconfident, too-low or too-high",
+    )
+    parser.add_argument(
+        "--cluster-size",
+        type=int,
+        metavar="M",
+        help="rows that belong together, as those of one patient (with --correlation)",
+    )
+    parser.add_argument(
+        "--correlation", type=float, metavar="R", help="how much outcomes of a cluster correlate, from 0 to 1"
     )
     options.add_lens(parser)
     options.add(parser, "--estimator", estimator="ECE")
@@ -97,6 +113,7 @@ def _plan(arguments: argparse.Namespace, predictions: cs.Sample | None) -> cs.Re
     family = cs.ErrorFamily(predictions, direction, lens | cs.ECE())
     more = {"power": arguments.power, "level": arguments.level, "n_runs": arguments.runs, "rng": arguments.seed}
     more |= {"null": read_null(arguments.null), "n_resamples": arguments.n_resamples}
+    more |= {"cluster_size": arguments.cluster_size, "correlation": arguments.correlation}
     with options.named_options(_OPTIONS):
         if arguments.n is not None:
             return cs.minimum_detectable(family, arguments.n, test, **more)
@@ -107,6 +124,11 @@ def _precise(arguments: argparse.Namespace, predictions: cs.Sample | None) -> cs
     """Plan for widths, of the predictions in the file through the lens, or of uniform ones."""
     if arguments.plot:
         raise ValueError("--precision has no picture: leave out --plot")
+    if arguments.cluster_size is not None or arguments.correlation is not None:
+        raise ValueError(
+            "--precision is for independent rows: leave out --cluster-size and --correlation, and multiply the number "
+            "of rows by the design effect, 1 + (cluster size - 1) * correlation"
+        )
     spread: Any = [(k + 0.5) / 1000 for k in range(1000)]
     if predictions is not None:
         spread = _lens(arguments, predictions, Measure.asked(arguments, "ECE"))(predictions)

@@ -18,6 +18,7 @@ from calibstat.estimators.base import Estimator
 from calibstat.estimators.squared import ECE
 from calibstat.generators.base import SyntheticModel
 from calibstat.generators.beta import BetaPredictions
+from calibstat.generators.clustered import Clustered, Sizes
 from calibstat.generators.finite import Empirical
 from calibstat.generators.recalibrations import LogitShift, Recalibration, Slope
 from calibstat.generators.simplex_maps import SimplexMap, TemperatureShift
@@ -136,6 +137,8 @@ def assumed(model: SyntheticModel, lens: Lens = CANONICAL) -> str:
     >>> assumed(ErrorFamily(direction="too low")(0.05))
     'uniform predictions are too low (50 % predicted, 55 % happens)'
     """
+    if isinstance(model, Clustered):
+        return f"{assumed(model.world, lens)}, and rows come in {_clusters(model)}"
     if not isinstance(model, (BetaPredictions, Empirical)):
         return "predictions are as in the given world"
     if isinstance(model, Empirical):
@@ -143,6 +146,26 @@ def assumed(model: SyntheticModel, lens: Lens = CANONICAL) -> str:
     else:
         law = "uniform predictions" if model.a == model.b == 1 else f"Beta({model.a:g}, {model.b:g}) predictions"
     return f"{law} are {_direction(model.recalibration)}{_means(model, lens)}"
+
+
+def in_clusters(model: SyntheticModel, size: Sizes | None, correlation: float | None) -> SyntheticModel:
+    """Return a model whose rows come in clusters of equal predictions, the same model where nothing is asked."""
+    if size is None and correlation is None:
+        return model
+    if size is None or correlation is None:
+        given, lacking = ("correlation", "cluster_size=8") if size is None else ("cluster_size", "correlation=0.3")
+        raise ValueError(f"{given} is given alone, but clusters have a size and a correlation: add {lacking}")
+    return Clustered(model, size, correlation, "constant")
+
+
+def _clusters(model: Clustered) -> str:
+    """Say how large clusters are, how much outcomes correlate, and what a mean loses by it."""
+    size = counted(model.size, "row") if isinstance(model.size, int) else f"{model.mean_size:.3g} rows on average"
+    alike = "the same prediction" if model.predictions == "constant" else "predictions that vary"
+    return (
+        f"clusters of {size} with {alike} and a correlation of {model.correlation:g} (design effect "
+        f"{model.design_effect:.3g})"
+    )
 
 
 def _direction(recalibration: Any) -> str:

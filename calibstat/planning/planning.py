@@ -18,9 +18,11 @@ from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.parameters import LEVEL, at_least_one, check_kind, check_share, repeats
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
+from calibstat.draws.labels import FEWEST_CLUSTERS
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.squared import ECE
 from calibstat.generators.base import SyntheticModel, without_warnings
+from calibstat.generators.clustered import Clustered, Sizes
 from calibstat.inference.arguments import check_lens, check_null
 from calibstat.inference.results import Result, picked
 from calibstat.inference.test import calibration_test
@@ -28,7 +30,7 @@ from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
-from calibstat.planning.families import ErrorFamily, assumed
+from calibstat.planning.families import ErrorFamily, assumed, in_clusters
 from calibstat.planning.search import Crossing, PowerCurve, Search, power_curve
 
 _FIRST_N, _SMALLEST_N = 200, 10
@@ -53,6 +55,8 @@ def required_n(
     null: Null | str | None = None,
     level: float = LEVEL,
     n_resamples: int | None = None,
+    cluster_size: Sizes | None = None,
+    correlation: float | None = None,
     rng: RNG = None,
 ) -> RequiredN:
     """Find how many labels a test needs to reject a model with the wanted power.
@@ -81,6 +85,11 @@ def required_n(
         The test rejects if its p-value is at most this.
     n_resamples : int, optional
         Of the null, by default as many as the level needs; where `null` is an object, that says it.
+    cluster_size, correlation : int, list of int or ParetoSizes; float, optional
+        For rows in clusters: their sizes, and how much outcomes of a cluster correlate, as for `Clustered`, which is
+        simulated and may be passed as `model` too. Rows of a cluster have the same prediction, the least favourable
+        case; pass ``Clustered(model, size, correlation)`` for predictions that vary. A function as `test` must hold
+        for ``sample.groups``.
     rng : int, Generator or None
 
     Returns
@@ -104,13 +113,15 @@ def required_n(
     """
     world = ErrorFamily()(model) if isinstance(model, (int, float)) else model
     check_kind("model", world, SyntheticModel, "ErrorFamily(y_prob)(0.02)")
+    world = in_clusters(world, cluster_size, correlation)
     planned, generator = (
         _planned(ECE() if test is None else test, lens, level, power, _null(null, n_resamples)),
         as_generator(rng),
     )
-    low = min(_SMALLEST_N, at_least_one("max_n", max_n))
+    low = min(_smallest_n(world), at_least_one("max_n", max_n))
     search = Search(power, low, max_n, repeats("n_runs", n_runs), root=True, whole=True, short=_TOO_FEW)
-    crossing = search(lambda n, runs: planned.rejections(world, int(n), runs, generator), min(_FIRST_N, max_n))
+    first = min(max(_FIRST_N, 2 * low), max_n)
+    crossing = search(lambda n, runs: planned.rejections(world, int(n), runs, generator), first)
     return RequiredN(planned, power, crossing, world, *_true_error(world, planned.lens))
 
 
@@ -126,6 +137,8 @@ def minimum_detectable(
     null: Null | str | None = None,
     level: float = LEVEL,
     n_resamples: int | None = None,
+    cluster_size: Sizes | None = None,
+    correlation: float | None = None,
     rng: RNG = None,
 ) -> MinimumDetectable:
     """Find the smallest effect that a test detects in n labels with the wanted power.
@@ -141,7 +154,7 @@ def minimum_detectable(
         As for `required_n`.
     bounds : (float, float), optional
         Where to look for the effect, above zero; needed unless the family is an `ErrorFamily`.
-    power, n_runs, null, level, n_resamples, rng
+    power, n_runs, null, level, n_resamples, cluster_size, correlation, rng
         As for `required_n`.
 
     Returns
@@ -170,9 +183,18 @@ def minimum_detectable(
     size = at_least_one("n", n)
     short = _NONE_SEEN.format(labels=counted(size, "label"))
     search = Search(power, low, high, repeats("n_runs", n_runs), root=False, whole=False, short=short)
-    crossing = search(lambda effect, runs: planned.rejections(family(effect), size, runs, generator), high / 4)
-    model = family(crossing.place)
+
+    def made(effect: float) -> SyntheticModel:
+        return in_clusters(family(effect), cluster_size, correlation)
+
+    crossing = search(lambda effect, runs: planned.rejections(made(effect), size, runs, generator), high / 4)
+    model = made(crossing.place)
     return MinimumDetectable(planned, power, crossing, model, *_true_error(model, planned.lens), size)
+
+
+def _smallest_n(world: SyntheticModel) -> int:
+    """Return the number of rows that a search may go down to: ten, or of rows in clusters, those of ten clusters."""
+    return _SMALLEST_N * (ceil(world.mean_size) if isinstance(world, Clustered) else 1)
 
 
 def _null(null: Null | str | None, n_resamples: int | None) -> Null | None:
@@ -242,6 +264,8 @@ class PlannedTest:
     def pvalue(self, sample: Sample, rng: np.random.Generator) -> float:
         """Test a sample."""
         if isinstance(self.test, Estimator):
+            if sample.groups is not None and sample.groups.number < FEWEST_CLUSTERS:
+                return 1.0  # clusters of unequal sizes may be too few for a test, which then does not reject
             return calibration_test(sample, self.test, lens=self.before, null=self.redraws, rng=rng).pvalue
         found: Any = self.test(self.before(sample), rng)
         if not isinstance(found, Real) or not 0 <= float(found) <= 1:
@@ -315,6 +339,7 @@ class Plan(Result):
             "power": self.power,
             "power_standard_error": self.standard_error,
             "level": self.test.level,
+            **({"design_effect": self.model.design_effect} if isinstance(self.model, Clustered) else {}),
             "test": str(self.test),
             "model": repr(self.model),
             **picked(self, "true_error which_error"),

@@ -43,9 +43,23 @@ def test_smallest_error(run):
     assert found["effect_low"] <= found["effect"] <= found["effect_high"]
 
 
+def test_rows_in_clusters(run):
+    options = ["--ece", "0.15", "--bins", "5", "--runs", "60", "--cluster-size", "4", "--correlation", "0.5"]
+    code, out, _ = run("plan", *options)
+    assert code == 0
+    said = "rows come in clusters of 4 rows with the same prediction and a correlation of 0.5 (design effect 2.5)."
+    assert said in " ".join(out.split())
+    assert json.loads(run("plan", *options, "--format", "json")[1])["design_effect"] == 2.5
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["plan", "--ece", "0.1", "--cluster-size", "8"], "--cluster-size is given alone"),
+        (["plan", "--ece", "0.1", "--correlation", "0.3"], "add --cluster-size 8"),
+        (["plan", "--ece", "0.1", "--cluster-size", "0", "--correlation", "0.3"], "--cluster-size is 0"),
+        (["plan", "--ece", "0.1", "--cluster-size", "3", "--correlation", "2"], "--correlation is 2"),
+        (["plan", "--precision", "--cluster-size", "3"], "multiply the number of rows by the design effect"),
         (["plan"], "--ece --n --precision is required"),
         (["plan", "--ece", "0.9"], "between 0 and 0.2"),
         (["plan", "--ece", "0.1", "--probs", "p"], "name columns of a FILE"),

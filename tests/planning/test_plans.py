@@ -9,9 +9,9 @@ from scipy.special import ndtr, ndtri
 import calibstat as cs
 from calibstat import generators as g
 from calibstat.planning.families import ErrorFamily, assumed
-from calibstat.planning.planning import minimum_detectable, required_n
+from calibstat.planning.planning import PlannedTest, minimum_detectable, required_n
 from calibstat.planning.search import Search, probit_line
-from validity.normal_test import known_power, mean_z
+from validity.normal_test import clustered_z, known_power, mean_z
 
 OFF = g.BetaPredictions(1, 1, g.LogitShift(0.5))
 
@@ -198,3 +198,49 @@ def test_the_true_error_is_a_number_beside_what_it_is():
     found = required_n(OFF, mean_z, n_runs=80, rng=0).to_dict()
     assert found["true_error"] == pytest.approx(float(OFF.truth(cs.ECE())))
     assert found["which_error"] == "unbinned ECE, total variation, through Canonical()"
+
+
+def test_rows_in_clusters_are_planned_on_a_clustered_world():
+    plan = required_n(OFF, clustered_z, n_runs=100, cluster_size=8, correlation=0.3, rng=0)
+    assert plan.model == g.Clustered(OFF, 8, 0.3, "constant")
+    assert plan.to_dict()["design_effect"] == pytest.approx(3.1)
+    said = "and rows come in clusters of 8 rows with the same prediction and a correlation of 0.3 (design effect 3.1)."
+    assert said in " ".join(str(plan).split())
+    same = required_n(g.Clustered(OFF, 8, 0.3, "constant"), clustered_z, n_runs=100, rng=0)
+    assert same.to_dict() == plan.to_dict()
+    varying = assumed(g.Clustered(OFF, (2, 14), 0.3))
+    assert varying.endswith(
+        "clusters of 8 rows on average with predictions that vary and a correlation of 0.3 (design effect 4.45)"
+    )
+    assert "design_effect" not in required_n(OFF, mean_z, n_runs=50, rng=0).to_dict()
+
+
+def test_the_smallest_effect_in_clusters_is_larger():
+    def family(shift):
+        return g.BetaPredictions(1, 1, g.LogitShift(shift))
+
+    options = {"bounds": (0.01, 3), "n_runs": 200, "rng": 0}
+    alone = minimum_detectable(family, 800, mean_z, **options)
+    found = minimum_detectable(family, 800, clustered_z, cluster_size=8, correlation=0.9, **options)
+    assert found.effect / alone.effect == pytest.approx(np.sqrt(1 + 7 * 0.9), rel=0.35)
+    assert isinstance(found.model, g.Clustered)
+
+
+def test_too_few_clusters_for_a_test_do_not_reject():
+    """Clusters of up to 60 rows: with 60 rows there may be one cluster, which no test is for."""
+    world = g.Clustered(OFF, g.ParetoSizes(0.5, 20, 60), 0.3)
+    assert PlannedTest(cs.ECE(cs.EqualMass(5)), 0.05).rejections(world, 60, 20, np.random.default_rng(0)) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"cluster_size": 8}, "cluster_size is given alone.*add correlation=0.3"),
+        ({"correlation": 0.3}, "correlation is given alone.*add cluster_size=8"),
+        ({"cluster_size": 0, "correlation": 0.3}, "size is 0"),
+        ({"cluster_size": 4, "correlation": 2}, "correlation is 2; it must be a number from 0 to 1"),
+    ],
+)
+def test_clusters_have_a_size_and_a_correlation(options, words):
+    with pytest.raises(ValueError, match=words):
+        required_n(OFF, mean_z, **options)

@@ -19,7 +19,7 @@ import calibstat as cs
 from calibstat import generators as g
 from calibstat.planning.families import ErrorFamily
 from calibstat.planning.planning import PlannedTest, minimum_detectable, required_n
-from validity.normal_test import known_power, mean_z
+from validity.normal_test import clustered_z, known_power, known_power_in_clusters, mean_z
 
 SEED = 20260802
 FRESH = 2000
@@ -50,6 +50,40 @@ def test_the_smallest_effect_gives_the_wanted_power():
     found = minimum_detectable(family, 1000, mean_z, bounds=(0.01, 3), rng=SEED)
     assert abs(known_power(found.effect, 1000) - 0.8) < 0.05
     assert abs(fresh_power(found, 1000, family(found.effect)) - 0.8) < 0.05
+
+
+@pytest.mark.parametrize(("size", "correlation"), [(8, 0.05), (8, 0.3), (4, 0.9)])
+def test_planned_labels_in_clusters_give_the_wanted_power(size, correlation):
+    model = g.BetaPredictions(1, 1, g.LogitShift(0.3))
+    plan = required_n(model, clustered_z, cluster_size=size, correlation=correlation, rng=SEED)
+    assert abs(fresh_power(plan, plan.n, plan.model) - 0.8) < 0.05
+    assert abs(known_power_in_clusters(0.3, plan.n, size, correlation) - 0.8) < 0.05
+    # as many rows as the design effect says, which leaves out that errors of a cluster are alike too
+    alone = next(n for n in range(10, 10_000) if known_power(0.3, n) >= 0.8)
+    assert plan.n == pytest.approx(alone * plan.model.design_effect, rel=0.15)
+
+
+def test_planned_labels_in_unequal_clusters_give_the_wanted_power():
+    world = g.Clustered(g.BetaPredictions(1, 1, g.LogitShift(0.3)), g.ParetoSizes(1.5, 3, 40), 0.3, "constant")
+    plan = required_n(world, clustered_z, rng=SEED)
+    assert abs(fresh_power(plan, plan.n, world) - 0.8) < 0.05
+
+
+def test_negative_control_labels_planned_as_independent_do_not():
+    model = g.BetaPredictions(1, 1, g.LogitShift(0.3))
+    plan = required_n(model, mean_z, rng=SEED)
+    clustered = required_n(model, clustered_z, cluster_size=8, correlation=0.3, rng=SEED)
+    assert fresh_power(clustered, plan.n, clustered.model) < 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("predictions", ["constant", "varying"])
+@pytest.mark.parametrize("size", [8, g.ParetoSizes(1.5, 3, 60)], ids=["equal", "Pareto"])
+def test_planned_labels_in_clusters_give_a_calibration_test_the_wanted_power(size, predictions):
+    world = g.Clustered(ErrorFamily()(0.1), size, 0.3, predictions)
+    plan = required_n(world, cs.ECE(cs.EqualMass(10)), rng=SEED)
+    print(f"{size!r}, {predictions}: n = {plan.n} {plan.interval}, design effect {world.design_effect:.2f}")
+    assert abs(fresh_power(plan, plan.n, world) - 0.8) < 0.05
 
 
 @pytest.mark.slow
