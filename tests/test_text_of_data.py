@@ -119,5 +119,5 @@ def test_text_that_looks_like_a_formula_is_guarded_in_files_and_read_back(run, t
     groups = [found.levels[int(place)] for place in found.values]
     numbers = [int(row[0]) for row in cells[1:]]
     # spaces around a cell, and a tab is one, are not part of it
-    assert [group.strip() for group in groups] == [rows[number][2].strip() for number in numbers]
-    assert again.y_true.tolist() == [rows[number][0] for number in numbers]
+    assert [group.strip() for group in groups] == [rows[number - 1][2].strip() for number in numbers]
+    assert again.y_true.tolist() == [rows[number - 1][0] for number in numbers]

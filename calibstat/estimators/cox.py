@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from math import exp, log, nan
 from statistics import NormalDist
@@ -412,7 +413,9 @@ class _RatioEvaluator(Evaluator):
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(expansion=self._expanded, linear=self._linear if self.predictions.event.any() else None)
+        masses = all_weights(self.predictions, None)
+        finite = float(masses @ self.predictions.event) > float(masses.max()) / sys.float_info.max
+        return Capabilities(expansion=self._expanded, linear=self._linear if finite else None)
 
     def _linear(self) -> Floats:
         masses = all_weights(self.predictions, None)

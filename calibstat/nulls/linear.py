@@ -623,7 +623,7 @@ def _count_law(mean: float, size: Floats, chance: Floats, counts: Floats | None)
     ((first, masses),) = CellCounts(chances, cells, several=counts).laws
     kept = np.flatnonzero(masses)
     expected = float(chances.sum() if counts is None else counts @ chances)
-    values = np.asarray(np.abs(size).mean() * (first + kept - expected), dtype=float)
+    values = np.asarray(np.median(np.abs(size)) * (first + kept - expected), dtype=float)
     return _around(mean, Atoms(values, masses[kept] / masses.sum()))
 
 

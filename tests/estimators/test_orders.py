@@ -90,7 +90,7 @@ def test_roots_are_increasing_maps_of_squares(estimator):
         root, square = estimator(cs.EqualMass(5), root=True), estimator(cs.EqualMass(5))
         value = square(sample)
         assert root(sample) == pytest.approx(np.sign(value) * np.sqrt(abs(value)), abs=1e-15)
-        first, second = (cs.estimate(sample, each, rng=0) for each in (root, square))
+        first, second = (cs.estimate(sample, each, n_resamples=9999, rng=0) for each in (root, square))
         ends = np.square(first.confidence_interval)  # each has draws of its own
         np.testing.assert_allclose(ends, second.confidence_interval, rtol=0.02, atol=3e-4)
         for null in [cs.Consistency(199)] + [cs.Exact()] * (estimator is cs.DebiasedCE):

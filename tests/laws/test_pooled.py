@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -45,13 +47,16 @@ def test_equal_predictions_given_as_counts_give_the_value_of_rows(entry):
 
 
 def test_pairs_of_rows_cannot_be_given_as_weights():
-    """The negative control: counts as weights are not the rows of a debiased error."""
+    """The negative control: weights that do not say that they count rows give another debiased error."""
     core = cs.DebiasedL2(cs.UniqueValues())
     seen = tied(core)
-    cells = PooledEvaluator(core, seen.predictions)
-    assert not core.takes_counts
+    values, place, counts = np.unique(seen.predictions.event, return_inverse=True, return_counts=True)
+    share = np.bincount(place, seen.outcomes) / counts
+    chances, weights = np.stack([1 - share, share], axis=1), counts.astype(float)
+    pooled_rows = replace(seen.predictions, rows=values, variables={}, weights=weights)
     of_rows = core.prepare(seen.predictions)(seen.outcomes)
-    assert cells(seen.outcomes) == 0 != of_rows
+    assert core.prepare(replace(pooled_rows, counts=weights))(chances) == pytest.approx(of_rows)
+    assert core.prepare(pooled_rows)(chances) != pytest.approx(of_rows)
 
 
 @pytest.mark.parametrize("estimator", slow_but(WALKS[:1], WALKS), ids=repr)
