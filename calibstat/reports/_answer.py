@@ -315,10 +315,10 @@ def _worst_tile(found: Findings) -> dict[str, str] | None:
     """Return the worst group, else the worst class, else the worst interval of predictions; it must be significant."""
     main = found.main
     if found.groups is not None and main.direction is not None:
-        worst = worst_group(found)
-        if worst is None:
-            n = len(found.groups.errors.groups) - 1
-            return {"name": "Worst group", "value": "none stands out", "range": f"of {counted(n, 'group')}"}
+        worst, n = worst_group(found), counted(len(found.groups.errors.groups) - 1, "group")
+        if worst is None or _alike(found):
+            alike = "" if worst is None else ": no evidence that they differ"
+            return {"name": "Worst group", "value": "none stands out", "range": f"of {n}{alike}"}
         unit = words.Unit.of(worst.mean_prediction, worst.mean_outcome)
         said, happened = unit.share(worst.mean_prediction), unit.share(worst.mean_outcome)
         return {"name": "Worst group", "value": shown(worst.name), "range": f"{said} said, {happened} happened"}
@@ -362,6 +362,12 @@ def worst_group(found: Findings) -> Any:
         return None
     named = [group for group in groups.errors.rejected if group.levels]
     return max(named, key=lambda group: abs(groups.difference(group)), default=None)
+
+
+def _alike(found: Findings) -> bool:
+    """Whether all variables of the groups were scanned, without evidence that the error varies along any."""
+    scan = found.scan
+    return scan is not None and not scan.varying and {*(found.options.by or ())} <= {v.variable for v in scan.variables}
 
 
 def stretch(worst: Any, unit: words.Unit) -> str:

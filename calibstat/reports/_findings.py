@@ -12,7 +12,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._progress import part, track
-from calibstat._text import shown
+from calibstat._text import shown, some_of
 from calibstat.auditing.audit import GroupFinding, SubgroupAudit, subgroup_audit
 from calibstat.auditing.groups import form_groups, look
 from calibstat.auditing.scan import VariableScan, scan_variables
@@ -46,6 +46,8 @@ from calibstat.planning.planning import MinimumDetectable, minimum_detectable
 MOST_CLASSES = 30
 # What takes long is done on so many rows, drawn at random without a look at any outcome.
 MOST_ROWS = 50_000
+# All probabilities together take so many numbers at most, in no fewer rows than these.
+_MOST_NUMBERS, _FEWEST_ROWS = 1_000_000, 1000
 _MOST_AT_999 = 40  # so many p-values of 999 redraws can still be rejected when they are adjusted together
 _MOST_CELLS, _ROWS_OF_A_CELL = 15, 10
 _ROWS_OF_A_GROUP, _MOST_LEFT_OUT = 50, 5
@@ -210,6 +212,7 @@ class Findings:
     groups: Groups | None
     not_grouped: str
     scan: VariableScan | None
+    not_scanned: str
     models: ModelComparison | None
     calibrators: CalibratorComparison | str
     margin: EquivalenceTest | None
@@ -300,7 +303,7 @@ def _steps(samples: Mapping[str, Sample], options: Options, found: dict[str, Any
     if margin is not None:
         main = views[0] = replace(main, bound=margin.upper_bound)
     found["groups"], found["not_grouped"] = _groups(sample, main, options)
-    found["scan"] = _scan(sample, main, options)
+    found["scan"], found["not_scanned"] = _scan(sample, main, options)
     yield
     found["models"] = _compared(samples, main, options)
     yield
@@ -310,11 +313,21 @@ def _steps(samples: Mapping[str, Sample], options: Options, found: dict[str, Any
     yield
 
 
-def part_of(sample: Sample, rng: int | None) -> Sample:
+def part_of(sample: Sample, rng: int | None, most: int | None = None) -> Sample:
     """Return the sample, or where it is long so many of its rows, drawn without a look at any outcome."""
-    if len(sample) <= MOST_ROWS:
+    most = MOST_ROWS if most is None else most
+    if len(sample) <= most:
         return sample
-    return sample.take(np.sort(as_generator(rng).choice(len(sample), MOST_ROWS, replace=False)))
+    return sample.take(np.sort(as_generator(rng).choice(len(sample), most, replace=False)))
+
+
+def most_rows(n_classes: int) -> int:
+    """Return in how many rows all probabilities of so many classes are looked at together, which takes long.
+
+    >>> most_rows(3), most_rows(100), most_rows(1000)
+    (50000, 10000, 1000)
+    """
+    return min(MOST_ROWS, max(_FEWEST_ROWS, _MOST_NUMBERS // n_classes))
 
 
 # Lens by lens.
@@ -376,9 +389,9 @@ def _view(model: str, name: str, sample: Sample, lens: Lens, how: _How) -> View:
     joint, redraws, options = how
     seen = lens(sample)
     whole = len(seen)
-    if seen.predictions.n_classes > 2 and whole > MOST_ROWS:  # a tree of cells of many rows takes long
-        seen = part_of(seen, options.rng)
-        sample = part_of(sample, options.rng)
+    if seen.predictions.n_classes > 2:
+        most = most_rows(seen.predictions.n_classes)
+        seen, sample = part_of(seen, options.rng, most), part_of(sample, options.rng, most)
     two = seen.predictions.n_classes == 2
     size = ECE(cells_for(seen)) if two else default_size(seen.predictions.n_classes, len(seen))
     level, rng = options.level, options.rng
@@ -437,19 +450,32 @@ def _groups(sample: Sample, main: View, options: Options) -> tuple[Groups | None
     return Groups(errors, {group.name: mean(group) for group in track(errors.groups, len(errors))}), ""
 
 
-def _scan(sample: Sample, main: View, options: Options) -> VariableScan | None:
+def _scan(sample: Sample, main: View, options: Options) -> tuple[VariableScan | None, str]:
+    """Scan the variables; of those that were asked for it is said why none can be scanned."""
     names = options.variables if options.variables is not None else options.by
     asked = names is not None
     names = tuple(sample.predictions.variables) if names is None else names
     if not names:
-        return None
+        return None, ""
     level = options.level
     try:
-        return scan_variables(sample, names, lens=main.lens, level=level, confidence_level=1 - level, rng=options.rng)
-    except ValueError:
-        if asked:
-            raise
-        return None  # nobody asked for these columns
+        scan = scan_variables(sample, names, lens=main.lens, level=level, confidence_level=1 - level, rng=options.rng)
+    except ValueError as reason:
+        return None, _why_not(names, str(reason)) if asked else ""
+    return scan, ""
+
+
+def _why_not(names: Sequence[str], reason: str) -> str:
+    """Say why no variable was scanned: of too few events each is one cell, or the reason that is given.
+
+    >>> _why_not(["sex"], "there is no variable to scan: sex has one level; pass others, or a smaller min_expected.")
+    'Whether the error varies along sex is not known: sex has one level.'
+    """
+    along = f"whether the error varies along {some_of([shown(name) for name in names], 8)}"
+    why = reason.rpartition("variable to scan: ")[2].partition("; pass others")[0]
+    if "that expects" in why:
+        return f"There are too few events to tell {along}."
+    return f"{along[:1].upper()}{along[1:]} is not known: {shown(why.rstrip('.'))}."
 
 
 # What to do.

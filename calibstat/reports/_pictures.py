@@ -95,9 +95,9 @@ def _above(view: View) -> tuple[str, str]:
 
 
 _ARROWS = (
-    "A disc is a group of rows with similar predictions, larger for more rows; its arrow leads to what happened. In a "
-    "calibrated model with these predictions, no arrow is as long as those in the strong colour in {} of draws or "
-    "more, all groups together."
+    "A disc is a group of rows with similar predictions, larger for more rows; its arrow leads to what happened. Each "
+    "arrow is held against the noise of its own group, which is larger in fewer rows, so that a long arrow can be "
+    "noise. In {} of draws or more of a calibrated model with these predictions, no arrow is in the strong colour."
 )
 
 

@@ -112,20 +112,29 @@ def _about_groups(found: Findings, groups: Groups) -> list[str]:
     return [*told, *([f"Too small to be looked at: {some_of(left)}."] if left else [])]
 
 
+_MODEL = {
+    "predicts too high": "claims too much",
+    "predicts too low": "claims too little",
+    "overconfident": "is too sure",
+    "underconfident": "is not sure enough",
+}
+
+
 def _in_parts(groups: Sequence[GroupFinding]) -> list[str]:
     """Say in which groups a part of the predictions is off, rather than their mean."""
-    parts = [(shown(group.name), group.direction.removeprefix("predicts ")) for group in groups]
-    told = [f"{name} is {_in_percent(way)}" for name, way in parts if "where it says" in way]
+    told = [_of_part(group.name, group.direction) for group in groups if "where it says" in group.direction]
     return [f"In part of the predictions: {'; '.join(told[:_MOST_PARTS])}."] if told else []
 
 
-def _in_percent(way: str) -> str:
-    """Write the chances in a text as percentages.
+def _of_part(name: str, direction: str) -> str:
+    """Say what the model does in a part of the predictions of a group, with chances as percentages.
 
-    >>> _in_percent("too high where it says 0.05 to 0.41")
-    'too high where it says 5 % to 41 %'
+    >>> _of_part("age 30 to 48", "predicts too high where it says 0.05 to 0.41")
+    'for age 30 to 48 the model claims too much where it says 5 % to 41 %'
     """
-    return re.sub(r"\d\.\d+", lambda chance: f"{100 * float(chance[0]):.0f} %", way)
+    way, place = direction.split(" where it says ")
+    chances = re.sub(r"\d\.\d+", lambda chance: f"{100 * float(chance[0]):.0f} %", place)
+    return f"for {shown(name)} the model {_MODEL[way]} where it says {chances}"
 
 
 def _group_row(group: GroupFinding, groups: Groups, unit: words.Unit, digits: int) -> list[dict[str, Any]]:
@@ -143,7 +152,7 @@ def _group_row(group: GroupFinding, groups: Groups, unit: words.Unit, digits: in
 def _variables(found: Findings) -> list[Block | None]:
     scan = found.scan
     if scan is None:
-        return []
+        return [text(found.not_scanned)]
     varying, m = scan.varying, len(scan.variables)
     if varying:
         first = varying[0]

@@ -156,13 +156,13 @@ def p_equals(pvalue: float, level: float, tail: float | None = None, at_smallest
 
 
 def p_cell(pvalue: float | None, level: float, tail: float | None = None, at_smallest: bool = False) -> dict[str, Any]:
-    """Return the cell of a p-value."""
+    """Return the cell of a p-value, which is sorted by the tail where that is shown."""
     if pvalue is None or not isfinite(pvalue):
         return {"text": ""}
     told = p_equals(pvalue, level, at_smallest=at_smallest and tail is None).removeprefix("p ").removeprefix("= ")
     return {
         "text": told if tail is None else f"{told} ({tail_text(tail)})",
-        "value": pvalue,
+        "value": pvalue if tail is None else tail,
         "beyond": pvalue <= level,
     }
 

@@ -196,14 +196,15 @@ def test_numbers_are_those_of_the_functions():
     row = table("two", "Number")["Average error"]
     assert row["Value"]["value"] == direct.estimate
     assert row["If calibrated"]["value"] == direct.null_mean
-    assert table("two", "Looked at")["P(1)"]["p"]["value"] == cs.calibration_test(sample, rng=0).pvalue
+    test = cs.calibration_test(sample, rng=0)
+    assert table("two", "Looked at")["P(1)"]["p"]["value"] == (test.panel and test.panel.tail)
 
 
 def test_groups_are_those_of_the_audit_and_intervals_have_a_sign():
     found = cs.subgroup_audit(grouped(), "sex", rng=0)
     rows = table("groups", "Group")
     assert {name: rows[name]["Adjusted p"]["value"] for name in rows} == {
-        each.name: each.pvalue_adjusted for each in found.groups
+        each.name: each.pvalue_adjusted if each.tail is None else each.tail for each in found.groups
     }
     cell = rows["sex f"]["Happened minus predicted"]
     assert cell["value"] == pytest.approx(found["sex f"].mean_outcome - found["sex f"].mean_prediction)
@@ -218,6 +219,39 @@ def test_a_group_interval_is_the_value_plus_and_minus_the_width_of_its_size():
     assert _findings.with_sign(-0.5, 0.5, (0.25, 0.75)) == (-0.75, -0.25)
     assert _findings.with_sign(0.25, 0.25, (0.0, 0.75)) == (-0.25, 0.75)
     assert _findings.with_sign(0.1, None, None) is None
+
+
+def test_too_few_events_to_scan_leave_the_rest_of_the_report():
+    rng = np.random.default_rng(1)
+    p, sex = rng.beta(0.3, 300, 4000), rng.choice(["f", "m"], 4000)
+    few = cs.Sample(rng.random(4000) < 1.5 * p, p, variables={"sex": sex, "site": np.full(4000, "a")})
+    told = cs.report(few, by="sex", calibrators={}).to_json()
+    assert "There are too few events to tell whether the error varies along sex." in told
+    told = cs.report(few, variables="site", calibrators={}).to_json()
+    assert "Whether the error varies along site is not known: site has one level." in told
+
+
+def test_no_group_is_the_worst_where_groups_are_alike():
+    rng = np.random.default_rng(5)
+    p, sex = rng.random(3000), rng.choice(["f", "m"], 3000)
+    found = cs.report(cs.Sample(rng.random(3000) < p**2, p, variables={"sex": sex}), by="sex", calibrators={})
+    assert "There is no evidence that the error varies along sex" in found.to_json()
+    tile = {"name": "Worst group", "value": "none stands out", "range": "of 2 groups: no evidence that they differ"}
+    assert found.answer["tiles"][-1] == tile
+
+
+def test_a_p_value_is_sorted_by_the_tail_that_it_shows():
+    cell = _words.p_cell(0.001, 0.05, 2e-11)
+    assert (cell["text"], cell["value"], cell["beyond"]) == ("0.001 (about 2e-11)", 2e-11, True)
+    assert _words.p_cell(0.001, 0.05)["value"] == 0.001
+
+
+def test_all_probabilities_of_many_classes_are_seen_in_fewer_rows(monkeypatch):
+    monkeypatch.setattr(_findings, "_MOST_NUMBERS", 1500)
+    monkeypatch.setattr(_findings, "_FEWEST_ROWS", 200)
+    assert (
+        "All probabilities together were looked at in 250 rows" in cs.report(several(6, 400), calibrators={}).to_json()
+    )
 
 
 def test_a_margin_is_shown_or_not_shown():
@@ -243,7 +277,7 @@ def test_p_values_of_all_lenses_are_adjusted_by_holm():
     rows = table("four", "Looked at")
     direct = [cs.calibration_test(several(4), lens=lens, rng=0).pvalue for lens in (cs.TopLabel(), cs.Canonical())]
     assert direct == [0.001, 0.001]
-    assert {rows[name]["Adjusted p"]["value"] for name in rows} == {0.006}
+    assert {rows[name]["Adjusted p"]["text"].split(" (")[0] for name in rows} == {"0.006"}
 
 
 def test_four_classes_have_a_simplex_and_three_a_picture_of_it():
