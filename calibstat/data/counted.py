@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+import sys
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -75,16 +77,20 @@ class CountedSample(Sample):
         codes = np.broadcast_to(np.arange(self.counts.shape[1]), self.counts.shape)
         return locked(np.repeat(codes.ravel(), self.counts.ravel()))
 
+    @property
+    def most(self) -> int:
+        """How many rows are written out at most."""
+        return MOST_WRITTEN_OUT // self.each.rows[:1].size
+
     def _refuse_many(self) -> None:
         """Raise where the rows are too many to be written out."""
-        width = self.each.rows[:1].size
-        if len(self) * width > MOST_WRITTEN_OUT:
+        if len(self) > self.most:
             raise ValueError(
-                f"the sample counts {len(self):,} rows, but this needs them one by one, of which at most "
-                f"{MOST_WRITTEN_OUT // width:,} are written out; calibration_test, omnibus_test, estimate and "
-                "equivalence_test of errors of cells, scores and cumulative statistics, calibration_band, "
-                "ReliabilityDisplay and CumulativeDisplay read counts of any number, of groups "
-                "by Within, Region or ledger.sample(where=...)"
+                f"the sample counts {len(self):,} rows, but {_called()} needs them one by one, of which at most "
+                f"{self.most:,} are written out; calibration_test, omnibus_test, estimate and "
+                "equivalence_test of errors of cells, scores and cumulative statistics, subgroup_audit, "
+                "scan_variables, clinical_summary, calibration_band, ReliabilityDisplay and CumulativeDisplay read "
+                "counts of any number without weights, of groups by Within, Region or ledger.sample(where=...)"
             )
 
     @property
@@ -144,6 +150,17 @@ class CountedSample(Sample):
     def __repr__(self) -> str:
         counts = f"counted for {counted(len(self.counts), 'prediction')}"
         return safe(f"Sample({', '.join([*self._parts(self.each), counts])})")
+
+
+def _called() -> str:
+    """Return the name of the public function that was called first, for messages; "this" where there is none."""
+    public, frame, found = sys.modules["calibstat"].__all__, inspect.currentframe(), "this"
+    while frame is not None:
+        own = frame.f_globals.get("__name__", "")
+        if own.startswith("calibstat.") and frame.f_code.co_name in public:
+            found = frame.f_code.co_name
+        frame = frame.f_back
+    return found
 
 
 def counted_sample(

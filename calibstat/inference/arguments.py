@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from calibstat._text import shown
 from calibstat.data._classes import refuse_weights_of_labels
+from calibstat.data.counted import CountedSample
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Capabilities, Estimator
 from calibstat.inference.results import Inquiry, RowCounts
@@ -59,6 +60,17 @@ def check_sample(sample: Any) -> None:
         raise TypeError(f"sample is {_kind_of(sample)}, but a Sample is expected: for example Sample(y_true, y_prob).")
     if sample.known.weights is not None and sample.predictions.weights is not None:
         refuse_weights_of_labels(sample.outcomes, sample.predictions.weights, sample.labels)
+
+
+def refuse_counted(verb: str, *samples: Any) -> None:
+    """Refuse counted rows of models that are compared, where they are too many to be written out."""
+    for sample in samples:
+        if isinstance(sample, CountedSample) and len(sample) > sample.most:
+            raise ValueError(
+                f"{verb} compares models row by row, but a sample counts {len(sample):,} rows, and counts do not tell "
+                "which rows of two models are the same: compare the intervals that estimate gives of each model, or "
+                "pass single rows, some of them drawn at random, with the predictions of all models"
+            )
 
 
 def check_lens(lens: Any) -> Lens:

@@ -30,6 +30,7 @@ from calibstat.inference.arguments import (
     check_sample,
     look_through,
     refuse_clusters,
+    refuse_counted,
     with_counts,
 )
 from calibstat.inference.by_lens import one_lens
@@ -159,6 +160,7 @@ def comparison_test(
     true_or_false("paired", paired)
     if isinstance(names, str) or len(names) != 2 or names[0] == names[1]:
         raise ValueError(f"names is {names!r}; it must be two different names, for example ('raw', 'calibrated').")
+    refuse_counted("comparison_test", a, b)
     check_sample(a)
     check_sample(b)
     for each in (a, b):

@@ -18,7 +18,14 @@ from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import Streams
 from calibstat.estimators.base import Estimator, Evaluator, Headline
-from calibstat.inference.arguments import ONE_BY_ONE, check_sample, look_through, refuse_clusters, with_counts
+from calibstat.inference.arguments import (
+    ONE_BY_ONE,
+    check_sample,
+    look_through,
+    refuse_clusters,
+    refuse_counted,
+    with_counts,
+)
 from calibstat.inference.compare import (
     ENOUGH_ROWS,
     both_rows,
@@ -263,6 +270,7 @@ def _checked(models: Mapping[str, Sample], adjust: str) -> tuple[str, ...]:
         )
     check_choices(adjust, missing=NOT_FOR_PAIRS)
     for each in models.values():
+        refuse_counted("compare_models", each)
         check_sample(each)
         refuse_clusters(each, "compare_models", ONE_BY_ONE)
     return tuple(models)

@@ -418,6 +418,23 @@ def test_a_clinical_summary_of_more_rows_than_can_be_written_out():
     assert any("the calibration belt needs single rows" in note for note in found.notes)
 
 
+@pytest.mark.parametrize("verb", ["comparison_test", "compare_models"])
+def test_models_of_more_rows_than_can_be_written_out_are_not_compared(verb):
+    a, b = (cs.Sample.from_counts([0.2, 0.7], events=[10**9, 10**9], trials=[10**10] * 2) for _ in range(2))
+    with pytest.raises(ValueError, match=rf"{verb} compares models row by row, .* which rows of two models are the sa"):
+        cs.comparison_test(a, b) if verb == "comparison_test" else cs.compare_models({"a": a, "b": b})
+
+
+def test_a_refusal_names_the_verb_that_was_called():
+    sample = cs.Sample.from_counts([0.2, 0.7], events=[10**9, 10**9], trials=[10**10] * 2, variables={"x": [0, 1]})
+    with pytest.raises(ValueError, match="but learner_audit needs them one by one"):
+        cs.learner_audit(sample, "x")
+    with pytest.raises(ValueError, match="but equal_curves_test needs them one by one"):
+        cs.equal_curves_test(sample, "x")
+    with pytest.raises(ValueError, match="but this needs them one by one"):
+        _ = sample.y_prob
+
+
 @pytest.mark.parametrize("display", [cs.ReliabilityDisplay, cs.CumulativeDisplay])
 def test_a_picture_of_counts_is_that_of_the_rows(display, always):
     found, expected = (display.compute(each, rng=1) for each in both(2, 60, seed=5, most=40))
