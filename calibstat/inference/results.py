@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from importlib import import_module
@@ -295,8 +295,8 @@ class CalibrationTest(Result):
         The tests through all lenses, where neither lens nor estimator was asked for and there are more than two
         classes. The p-value is then the smallest one adjusted for their number, and all else is about the largest of
         the errors that are rejected.
-    tail_of_one : float, optional
-        About how small the p-value of a single statistic is where no redraw reaches it and its law is known.
+    tail_of_one : float or callable, optional
+        About how small the p-value of a single statistic is that is the smallest one of its redraws, or what says so.
     """
 
     _display: ClassVar[str] = "NullDisplay"
@@ -316,7 +316,7 @@ class CalibrationTest(Result):
     decision: Estimate | None = None
     panel: OmnibusTest | None = None
     by_lens: TestsByLens | None = None
-    tail_of_one: float | None = None
+    tail_of_one: float | Callable[[], float | None] | None = None
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -424,7 +424,9 @@ class CalibrationTest(Result):
     def tail(self) -> float | None:
         """About how small the p-value is where no redraw reaches the data; None where that is not known."""
         if self.panel is None:
-            return self.tail_of_one
+            found = self.tail_of_one() if callable(self.tail_of_one) else self.tail_of_one
+            vars(self)["tail_of_one"] = found  # what says so holds the rows
+            return found
         computed = not self.null_distribution.monte_carlo
         return self.panel.tail_beside(self.null_distribution.pvalue(self.statistic) if computed else 1.0)
 

@@ -54,6 +54,12 @@ def tail_of(estimator: Estimator, seen: Sample, value: float) -> float | None:
     return walk_tail(evaluator, value, lambda: _residual_sums(own.predictions))
 
 
+def tail_beyond(core: Estimator, seen: Sample, value: float, n_resamples: int) -> float | None:
+    """Return the tail of a value that no redraw reaches, if it says more than their number; else None."""
+    found = tail_of(core, seen, value)
+    return found if far_below(found, n_resamples) else None
+
+
 def _residual_sums(predictions: Predictions) -> RowSums | None:
     found = LinearSum.of_residuals(predictions.event, all_weights(predictions, None), predictions.counts)
     return found.numbers if found.rows else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -171,17 +171,22 @@ happened (O/E 0.639, slope 1.49). Average calibration error: 0.1777, where noise
         + impossible_note(value, seen)
         + undefined_note(core, value, *(each.samples for each in distribution.replicates)),
         decision=None if decision is None else _cost(sample, decision, estimator.lens, level, stream()),
-        tail_of_one=_tail(null, inner, seen, value, pvalue) if distribution.monte_carlo else None,
+        tail_of_one=_tail(null, inner, seen, value, pvalue),
     )
 
 
-def _tail(null: Null, core: Estimator, seen: Sample, value: float, pvalue: float) -> float | None:
-    """Return about how small a p-value of redrawn labels is that is the smallest of them, where theory says it."""
-    from calibstat.inference.tails import beyond, of_labels, tail_of  # it needs this file
+def _tail(null: Null, core: Estimator, seen: Sample, value: float, pvalue: float) -> Callable[[], float | None] | None:
+    """Return what says how small a p-value of redrawn labels is that is the smallest of them; None for others.
 
-    if null.n_resamples is None or not of_labels(null):
+    It takes longer than many a test, so that only those who read it wait for it.
+    """
+    if null.n_resamples is None:
         return None
-    return beyond([pvalue], null.n_resamples, lambda _: tail_of(core, seen, value))[0]
+    from calibstat.inference.tails import at_smallest, of_labels, tail_beyond  # it needs this file
+
+    if not of_labels(null) or not at_smallest(pvalue, null.n_resamples):
+        return None
+    return partial(tail_beyond, core, seen, value, null.n_resamples)
 
 
 def _through_each_lens(
