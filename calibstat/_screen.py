@@ -58,7 +58,7 @@ class Screen:
         Names and texts: how the numbers were computed. A text without a name continues the one before.
     text_columns : tuple of int
         The columns of the table that hold text; all others hold numbers, aligned to the right.
-    spare : tuple of int
+    spare : tuple of int, or of several together
         The columns that a narrow terminal does without, the first one first.
     more : str
         How the reader sees notes and details that are not shown.
@@ -69,7 +69,7 @@ class Screen:
     notes: Sequence[str] = ()
     details: Sequence[tuple[str, str]] = ()
     text_columns: tuple[int, ...] = (0,)
-    spare: tuple[int, ...] = ()
+    spare: tuple[int | tuple[int, ...], ...] = ()
     more: str = ".to_text(verbose=True)"
 
     def text(self, width: int | None = None, *, verbose: bool = False) -> str:
@@ -88,7 +88,8 @@ class Screen:
         spare = () if verbose else self.spare
         hidden = too_many(self.cells, spare, width)
         table = layout(without(self.cells, hidden), self._numbers_without(hidden), width)
-        below = [("note", note) for note in (self.notes if verbose else self.notes[:_MOST_NOTES])]
+        notes = self._notes_without(hidden)
+        below = [("note", note) for note in (notes if verbose else notes[:_MOST_NOTES])]
         below += [*self.details] if verbose else []
         indent = max([INDENT - 2, *(len(name) for name, _ in below)]) + 2
         parts = [
@@ -111,6 +112,11 @@ class Screen:
     def _numbers_without(self, hidden: Container[int]) -> list[int]:
         kept = [column for column in range(len(self.cells[0]) if self.cells else 0) if column not in hidden]
         return [place for place, column in enumerate(kept) if column not in self.text_columns]
+
+    def _notes_without(self, hidden: Sequence[int]) -> list[str]:
+        """Return the notes, those last that begin with the name of a column that is not shown."""
+        names = tuple(f"{self.cells[0][column]} " for column in hidden)
+        return sorted(self.notes, key=lambda note: note.startswith(names))
 
     def _rest(self, hidden: Sequence[int]) -> str:
         """Say what is not shown, and how to see it."""
@@ -164,8 +170,10 @@ def layout(rows: Sequence[Sequence[str]], numbers: Container[int], width: int | 
     return [line for k, part in enumerate(lines) for line in (["", *part] if k else part)]
 
 
-def too_many(rows: Sequence[Sequence[str]], spare: Sequence[int], width: int) -> list[int]:
+def too_many(rows: Sequence[Sequence[str]], spare: Sequence[int | tuple[int, ...]], width: int) -> list[int]:
     """Return which of the spare columns, the first ones first, a table of this width must do without.
+
+    Columns that say something only together, such as what was predicted and what happened, go together.
 
     >>> too_many([["a", "n", "m"], ["b", "10", "1000"]], spare=(1, 2), width=8)
     [1]
@@ -173,10 +181,10 @@ def too_many(rows: Sequence[Sequence[str]], spare: Sequence[int], width: int) ->
     columns = filled(rows)
     widths = {column: max(min(len(shown(row[column])), _LONGEST_CELL) for row in rows) for column in columns}
     hidden: list[int] = []
-    for column in (each for each in spare if each in columns):
+    for together in ((each,) if isinstance(each, int) else each for each in spare):
         if _width_of([each for each in columns if each not in hidden], widths) <= width:
             break
-        hidden.append(column)
+        hidden += [column for column in together if column in columns]
     return hidden
 
 

@@ -226,7 +226,8 @@ def _usable(
             continue
         fewer = merge_levels(levels, seen.predictions, min_expected)
         if fewer.size == 1:
-            why = "has one level" if levels.size == 1 else f"has one cell that expects {min_expected:g} of each outcome"
+            why = f"cannot be cut into two cells of at least {min_expected:g} expected events and as many non-events"
+            why = "has one level" if levels.size == 1 else why
             left_out.append(LeftOut(levels.variable, n, why))
             continue
         if fewer.size < levels.size:
@@ -631,7 +632,7 @@ class VariableScan(Findings[VariableFinding]):
     _display: ClassVar[str] = "AuditDisplay"
     _row: ClassVar[str] = "variable"
     _text_columns: ClassVar[tuple[int, ...]] = (0, 6, 9)
-    _spare_columns: ClassVar[tuple[int, ...]] = (9, 2, 5, 3)
+    _spare_columns: ClassVar[tuple[int | tuple[int, ...], ...]] = (9, 2, 5, (7, 8), 3)
 
     @property
     def _findings(self) -> tuple[VariableFinding, ...]:

@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_one(
         parser,
         "--by",
-        help=f"{options.SHARED['--by']['help']} (with --learn by default all but labels, probabilities and weights)",
+        help=f"{options.SHARED['--by']['help']} (default: all but labels, probabilities and weights)",
     )
     parser.add_argument(
         "--depth",
@@ -128,8 +128,6 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--curves compares curves by a statistic of its own: leave out {' and '.join(wrong)}")
     if arguments.learn:
         _refuse_with_learn(arguments)
-    elif arguments.by is None:
-        raise ValueError("name the columns of groups as --by; --learn needs none")
     measure = Measure(read_estimator(arguments.estimator))
     with plain_warnings(), options.named_options(OPTIONS):
         sample, by = read_audited(arguments, "--by", arguments.by or ["*"], measure)

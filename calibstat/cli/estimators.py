@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import re
+from difflib import get_close_matches
 from typing import Any
 
 import calibstat as cs
@@ -63,6 +64,24 @@ def record(name: str) -> dict[str, Any]:
     }
 
 
+# What screens and textbooks call some estimators, without spaces, hyphens and case.
+_ON_SCREENS = {
+    "o/e": "ObservedToExpected",
+    "oe": "ObservedToExpected",
+    "observed/expected": "ObservedToExpected",
+    "cindex": "AUC",
+    "cstatistic": "AUC",
+    "auroc": "AUC",
+    "brier": "BrierScore",
+    "logloss": "LogScore",
+    "crossentropy": "LogScore",
+    "slope": "Cox",
+    "calibrationslope": "Cox",
+    "calibrationinthelarge": "MeanCalibration",
+    "averagecalibrationerror": "ECE",
+}
+
+
 # Public names that make an estimator.
 
 
@@ -82,7 +101,11 @@ def estimator_name(text: str) -> str:
     for name in options.public_names():
         if _without_hyphens(name) == asked and _makes_estimator(getattr(cs, name)) and has_short_name(name):
             return name
-    raise ValueError(f"there is no estimator {text!r}; choose one of {', '.join(short_names())}, or an expression")
+    known = {_without_hyphens(name): name for name in short_names()}
+    near = [known[each] for each in get_close_matches(asked, known, 1)]
+    meant = _ON_SCREENS.get(asked) or (near[0] if near else "")
+    did = f"did you mean {meant}? " if meant else ""
+    raise ValueError(f"there is no estimator {text!r}: {did}`calibstat estimators` lists them all")
 
 
 def takes(name: str, *parameters: str) -> bool:
@@ -135,7 +158,7 @@ def variables_of(found: Any) -> list[str]:
 
 
 def _without_hyphens(name: str) -> str:
-    return name.lower().replace("-", "").replace("_", "")
+    return name.lower().replace("-", "").replace("_", "").replace(" ", "")
 
 
 def _makes_estimator(found: Any) -> bool:

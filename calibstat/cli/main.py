@@ -218,5 +218,7 @@ def rows_from_one(text: str) -> str:
 
 
 def _end_with(line: str, code: int) -> int:
-    print(f"calibstat: {safe(line)}", file=sys.stderr)
+    told = f"calibstat: {safe(line)}"
+    on_terminal = sys.stderr is not None and sys.stderr.isatty()
+    print(paragraph(told) if on_terminal else told, file=sys.stderr)
     return code

@@ -275,8 +275,7 @@ def report(found: TestsByLens, seed: int, costs: Sequence[str] = ()) -> Screen:
     """Write the answer, the table of all questions, and notes on what they mean; arguments are named as options."""
     several, first = len(found.tests) > 1, found.tests[0]
     screen = (found if several else first).screen(VERBOSE)
-    beyond = () if several or first.panel else found.beyond
-    notes = [re.sub(r"null=(\w+\(.*?\))", r"--null '\1'", note) for note in (*beyond, *screen.notes)]
+    notes = [re.sub(r"null=(\w+\(.*?\))", r"--null '\1'", note) for note in screen.notes]
     return replace(
         screen,
         answer="\n".join([screen.answer, *costs]),

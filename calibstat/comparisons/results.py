@@ -305,7 +305,7 @@ class CalibratorComparison(Result):
         if self.calibrator != UNCALIBRATED or not names:
             return []
         return [
-            f"the log loss of {', '.join(names)} is smaller, but that depends most on the rows with the most extreme "
+            f"log loss is smaller for {', '.join(names)}, but it depends most on the rows with the most extreme "
             "probabilities, so that it alone recommends none"
         ]
 

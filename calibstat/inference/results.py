@@ -60,8 +60,8 @@ class Result(ABC):
     """Whether `to_frame` has the names of the rows as its index."""
     _text_columns: ClassVar[tuple[int, ...]] = (0,)
     """Which columns of the printed table hold text; all others hold numbers, aligned to the right."""
-    _spare_columns: ClassVar[tuple[int, ...]] = ()
-    """Which columns of the printed table a narrow terminal does without, the first one first."""
+    _spare_columns: ClassVar[tuple[int | tuple[int, ...], ...]] = ()
+    """Which columns of the printed table a narrow terminal does without, the first one first; some go together."""
 
     @property
     @abstractmethod

@@ -171,7 +171,7 @@ def test_what_cannot_be_scanned_is_left_out_or_refused():
     assert {each.name: each.reason for each in found.left_out} == {
         "id": "has 300 levels, more than 50",
         "one": "has one level",
-        "rare": "has one cell that expects 10 of each outcome",
+        "rare": "cannot be cut into two cells of at least 10 expected events and as many non-events",
     }
     with pytest.raises(ValueError, match="no variable to scan: one has one level"):
         scan_variables(sample, {"one": ["x"] * 300}, rng=0)

@@ -34,6 +34,12 @@ def test_text_names_groups_and_accepts_nothing(run, off):
     assert "is calibrated" not in out
 
 
+def test_all_other_columns_where_none_is_named(run, off):
+    code, out, err = run("audit", off, "--label", "pet", "--probs", "prob_*", *FEW)
+    assert (code, err) == (0, "")
+    assert {line.split()[0] for line in out.splitlines() if line[:4] in ("age ", "sex ")} == {"age", "sex"}
+
+
 def test_json_is_that_of_the_function(run, off):
     command = ("audit", off, "--label", "pet", "--probs", "prob_*", "--by", "sex", "--by", "age", "--depth", "2")
     code, out, err = run(*command, "--bins", "2", "--seed", "5", "--format", "json", *FEW)
@@ -128,7 +134,6 @@ def test_confidences_are_the_top_label(run, folder):
         (("--by", "sex", "--min-size", "5000"), "there is no group to audit"),
         (("--by", "sex", "--depth", "0"), "not a whole number of at least 1"),
         (("--by", "sex", "--adjust", "none"), "--adjust"),
-        ((), "--by"),
         (
             ("--by", "sex", "--null", "Consistency(1)"),
             "error: --n-resamples is 1: with 3 tests and adjust=",

@@ -114,7 +114,7 @@ def test_a_small_log_loss_alone_recommends_none_and_a_note_says_so(advice):
     )
     found = replace(advice, changes=changes)
     assert found.calibrator == "uncalibrated"
-    assert "the log loss of beta, temperature is smaller" in " ".join(str(found).split())
+    assert "log loss is smaller for beta, temperature" in " ".join(str(found).split())
     assert "log loss of" not in str(advice)
 
 
