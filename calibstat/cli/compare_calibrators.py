@@ -19,7 +19,7 @@ from calibstat.cli.calibrate import NAMES, make_calibrator, numeric_variables, r
 from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import Measure, one_question, read_sample
 from calibstat.cli.text import ProgressBar, advise, plain_warnings, say
-from calibstat.comparisons.recommend import usual_calibrators
+from calibstat.comparisons.recommend import OTHER_SPLITS, usual_calibrators
 from calibstat.comparisons.splits import TEST_SIZE, UNCALIBRATED
 
 _OPTIONS = {
@@ -92,6 +92,7 @@ def run(arguments: argparse.Namespace) -> None:
                 test_size=arguments.test_size,
                 cv=arguments.cv,
                 n_splits=arguments.n_splits,
+                n_other_splits=OTHER_SPLITS if arguments.cv is None and arguments.n_splits == 1 else 0,
                 adjust=arguments.adjust,
                 level=arguments.level,
                 confidence_level=arguments.confidence_level,

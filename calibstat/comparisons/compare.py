@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, final
 
@@ -20,6 +21,7 @@ from calibstat.comparisons.results import (
     Scores,
     least_factor_of_changes,
     over_splits,
+    recommended,
     twice_median,
 )
 from calibstat.comparisons.splits import (
@@ -81,6 +83,7 @@ def compare_calibrators(
     test_size: float | None = None,
     cv: int | None = None,
     n_splits: int = 1,
+    n_other_splits: int = 0,
     fitted_rows: Mapping[str, Any] | None = None,
     adjust: Adjust = "holm",
     level: float = LEVEL,
@@ -126,6 +129,9 @@ def compare_calibrators(
         approximate, and the result says so.
     n_splits : int
         Number of random splits.
+    n_other_splits : int
+        With one split, the number of other random splits on which the advice is asked for again, each by itself. They
+        change no number: the result only says how many give the same advice.
     fitted_rows : mapping of str to ints, optional
         For each calibrator that is fitted already, the rows of the sample that it was fitted on (empty for none). It
         is not fitted again, and these rows are not tested on.
@@ -175,12 +181,14 @@ def compare_calibrators(
         sample, y_true, y_prob, {"variables": variables, "sample_weight": sample_weight, "labels": labels}
     )
     refuse_clusters(whole, "compare_calibrators", ONE_BY_ONE)
-    split_stream, *streams = as_generator(rng).spawn(1 + n_splits)
-    plans = chosen_splits(whole, calibrators, test_size, cv, n_splits, fitted_rows, split_stream)
+    _check_other_splits(n_other_splits, n_splits, cv)
+    split_stream, *streams = as_generator(rng).spawn(1 + n_splits + n_other_splits)
+    every_plan = chosen_splits(whole, calibrators, test_size, cv, n_splits + n_other_splits, fitted_rows, split_stream)
+    plans = every_plan[:n_splits]
     texts = {UNCALIBRATED: ""} | {name: " ".join(repr(each).split()) for name, each in calibrators.items()}
     sizes = (len(plans[0][0].fit_rows), sum(len(each.test_rows) for each in plans[0]))
     asked = max(999, round(_REDRAWS * len(texts) / (1 - confidence_level))) if n_resamples is None else n_resamples
-    work = sizes[1] * len(texts) * n_splits
+    work = sizes[1] * len(texts) * len(every_plan)
     least = max(
         over_splits(n_splits) * least_factor_of_pairs(len(texts), adjust),
         least_factor_of_changes(len(calibrators), n_splits),
@@ -188,27 +196,43 @@ def compare_calibrators(
     n_resamples = enough_redraws(asked, least, level, work)
     with bar_on_terminal():
         with part(0.0, _FITTED):
-            each_split = track(plans, n_splits)
-            seen = [recalibrated_samples(calibrators, whole, plan, fitted_rows or {}) for plan in each_split]
+            each_split = track(every_plan, len(every_plan))
+            every_seen = [recalibrated_samples(calibrators, whole, plan, fitted_rows or {}) for plan in each_split]
+            seen = every_seen[:n_splits]
         wanted = default_estimator(whole, lens, estimator, len(next(iter(seen[0].values()))))
-        wanted, merged = with_large_cells(wanted, (each for models in seen for each in models.values()))
-        judging = Judging(wanted, adjust, level, confidence_level, n_resamples)
+        large, merged = with_large_cells(wanted, (each for models in seen for each in models.values()))
+        judging = Judging(large, adjust, level, confidence_level, n_resamples)
         with part(_FITTED, 1.0):
-            models, pairs = judging(texts, seen, streams, sizes)
+            models, pairs = judging(texts, seen, streams[:n_splits], sizes)
             changes = judging.changes(pairs[: len(calibrators)], seen)
+            others = zip(every_seen[n_splits:], streams[n_splits:], strict=True)
+            other_advice = tuple(
+                replace(judging, estimator=with_large_cells(wanted, each.values())[0]).advice(
+                    texts, each, stream, sizes
+                )
+                for each, stream in others
+            )
     return CalibratorComparison(
         models=models,
         changes=changes,
         pairs=pairs,
         splits=tuple(split for plan in plans for split in plan),
-        estimator=wanted,
+        estimator=large,
         adjust=adjust,
         level=level,
         confidence_level=confidence_level,
         n_resamples=n_resamples,
         cross_fitted=cv is not None,
+        other_advice=other_advice,
         notes=tuple(note for note in (merged, *more_note(n_resamples, asked, level)) if note),
     )
+
+
+def _check_other_splits(n_other_splits: int, n_splits: int, cv: int | None) -> None:
+    if n_other_splits:
+        repeats("n_other_splits", n_other_splits)
+        if n_splits > 1 or cv is not None:
+            raise ValueError("n_other_splits= checks the advice of a single split: leave out n_splits and cv.")
 
 
 def default_estimator(sample: Sample, lens: Lens | None, estimator: Estimator | None, n_test: int) -> Estimator:
@@ -321,6 +345,17 @@ class Judging:
         brier, log = ([self._change(score, name, UNCALIBRATED, samples, level) for name in names] for score in _SCORES)
         known = _adjusted(error + brier)
         return tuple(map(Changes, names, known[: len(pairs)], known[len(pairs) :], _adjusted(log)))
+
+    def advice(
+        self,
+        texts: Mapping[str, str],
+        samples: Mapping[str, Sample],
+        stream: np.random.Generator,
+        sizes: tuple[int, int],
+    ) -> str:
+        """Return the name of the model that the rows of one split recommend."""
+        _, pairs = self(texts, [samples], [stream], sizes)
+        return recommended(self.changes(pairs[: len(texts) - 1], [samples]), self.level)
 
     def _change(
         self,

@@ -24,6 +24,8 @@ from calibstat.lenses.base import Lens
 # With fewer expected rows of some class to fit on, a curve of each class follows the noise.
 _ROWS_OF_A_CURVE = 50
 _ROWS_OF_A_PARAMETER = 10
+# Advice depends on the random split, so that so many others are asked too.
+OTHER_SPLITS = 4
 
 
 def recommend_calibrator(
@@ -33,6 +35,7 @@ def recommend_calibrator(
     lens: Lens | None = None,
     estimator: Estimator | None = None,
     test_size: float = TEST_SIZE,
+    n_other_splits: int = OTHER_SPLITS,
     level: float = LEVEL,
     confidence_level: float = CONFIDENCE_LEVEL,
     n_resamples: int | None = None,
@@ -58,6 +61,8 @@ def recommend_calibrator(
         As for `compare_calibrators`.
     test_size : float
         Share of the test rows.
+    n_other_splits : int
+        Number of other random splits on which the advice is asked for again: the result says how many agree.
     level : float
         The largest adjusted p-value with which a calibrator is recommended.
     confidence_level : float
@@ -95,6 +100,7 @@ def recommend_calibrator(
         lens=lens,
         estimator=estimator,
         test_size=test_size,
+        n_other_splits=n_other_splits,
         level=level,
         confidence_level=confidence_level,
         n_resamples=n_resamples,

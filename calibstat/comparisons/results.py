@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 
@@ -66,6 +67,8 @@ class CalibratorComparison(Result):
         Whether all rows are test rows, each predicted by a calibrator that was fitted on the other folds.
     notes : tuple of str
         Limits of the result.
+    other_advice : tuple of str
+        The names that other random splits, each by itself, recommend.
     fitted : calibrator, optional
         The recommended calibrator, fitted on all rows by `recommend_calibrator`; None if none is recommended.
     """
@@ -81,6 +84,7 @@ class CalibratorComparison(Result):
     n_resamples: int
     cross_fitted: bool
     notes: tuple[str, ...]
+    other_advice: tuple[str, ...] = ()
     fitted: Any = None
 
     _display: ClassVar[str] = "ComparisonDisplay"
@@ -100,8 +104,7 @@ class CalibratorComparison(Result):
 
         Of the calibrators that are shown to be better, it is the one with the smallest Brier score.
         """
-        better = [each for each in self.changes if each.better(self.level)]
-        return min(better, key=lambda each: each.brier.difference).name if better else UNCALIBRATED
+        return recommended(self.changes, self.level)
 
     @property
     def ranked(self) -> tuple[CalibratorResult, ...]:
@@ -149,7 +152,9 @@ class CalibratorComparison(Result):
         names = [each.name for each in self.ranked if each.name in alike and each.name != self.calibrator]
         others = len({name for pair in both for name in pair.names}) - 1
         if not names:
-            return f" It is told apart from all {others} others." if others > 1 else ""
+            by_score = all(pair.brier_pvalue_adjusted <= self.level for pair in both)
+            how = "by Brier score" if by_score else "by calibration error or Brier score"
+            return f" It is told apart from all {others} others {how}." if others > 1 else ""
         return f" Not told apart from {', '.join(names)}."
 
     @property
@@ -173,7 +178,9 @@ class CalibratorComparison(Result):
             p = small_pvalue(max(each.pvalue_of_worse for each in worse), level=self.level)
             verb, p = ("are", p.replace("= ", "at most ")) if len(worse) > 1 else ("is", p)
             said.append(f"{', '.join(each.name for each in worse)} {verb} shown to be worse (adjusted p {p}).")
-        said.append(f"Calibration error{self._of} {_root(self.models[0])}.{_direction('', self.models[0])}")
+        own = self.models[0]
+        zero = "" if own.root else f", which {counted(self._n_test, 'row')} cannot tell from 0"
+        said.append(f"Calibration error{self._of} {_root(own)}{zero}.{_direction('', own)}")
         return " ".join(said)
 
     def _nearest(self, improving: Sequence[Changes]) -> str:
@@ -234,7 +241,7 @@ class CalibratorComparison(Result):
             "n_fit": len(self.splits[0].fit_rows),
             "n_test": self._n_test,
             "n_splits": 1 if self.cross_fitted else len(self.splits),
-            **picked(self, "cross_fitted adjust level confidence_level n_resamples models changes pairs"),
+            **picked(self, "other_advice cross_fitted adjust level confidence_level n_resamples models changes pairs"),
             "hypothesis": own,
             "pair_hypothesis": pair,
             "notes": self._notes(),
@@ -274,8 +281,8 @@ class CalibratorComparison(Result):
             found.append(f"with fewer than {ENOUGH_ROWS} test rows, p-values of differences are only about right")
         return (
             *found,
-            *self._sharpness,
             self._rows_text(),
+            *self._sharpness,
             *self._log_alone,
             *self.notes,
             *self._beyond,
@@ -352,7 +359,18 @@ class CalibratorComparison(Result):
         if self.cross_fitted:
             return f"tested on all {counted(self._n_test, 'row')}, cross-fitted in {counted(len(self.splits), 'fold')}"
         one = f"tested on {counted(self._n_test, 'row')}, fitted on {counted(len(self.splits[0].fit_rows), 'other')}"
-        return one if len(self.splits) == 1 else f"{one}, in {len(self.splits)} random splits of the same rows"
+        if len(self.splits) > 1:
+            return f"{one}, in {len(self.splits)} random splits of the same rows"
+        return f"{one}, in one random split{self._agreement}"
+
+    @property
+    def _agreement(self) -> str:
+        """Say what other splits recommend, the most frequent advice first."""
+        if not self.other_advice:
+            return ""
+        named = Counter("none" if each == UNCALIBRATED else each for each in self.other_advice)
+        said = [f"{n} for {name}" for name, n in named.most_common()]
+        return f"; advice of {counted(len(self.other_advice), 'other split')}: {', '.join(said)}"
 
     def _pair_text(self) -> str:
         several = len(self.splits) > 1 and not self.cross_fitted
@@ -629,6 +647,12 @@ class PairResult(Result):
         }
 
 
+def recommended(changes: Sequence[Changes], level: float) -> str:
+    """Return the name of the best of the calibrators that are shown to be better, or that of the own probabilities."""
+    better = [each for each in changes if each.better(level)]
+    return min(better, key=lambda each: each.brier.difference).name if better else UNCALIBRATED
+
+
 def over_splits(n_splits: int) -> int:
     """Return how many times the p-value of a split counts: twice the median."""
     return 2 if n_splits > 1 else 1
@@ -667,7 +691,10 @@ def signed(value: float) -> str:
 
 
 def _root(model: CalibratorResult) -> str:
+    """Write the error with its interval, or only the upper end where removing noise leaves nothing."""
     interval = _root_ends(model)
+    if model.root_interval is not None and not model.root:
+        return f"at most {model.root_interval[1]:.3f}"
     return f"{model.root:.3f} ({interval})" if interval else f"{model.root:.3f}"
 
 

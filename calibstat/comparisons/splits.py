@@ -57,7 +57,12 @@ def spread_folds(prob: Floats, n_folds: int, rng: np.random.Generator) -> Iterat
 
 
 def _order(prob: Floats, rng: np.random.Generator) -> Ints:
-    """Return the order by the most probable class and its probability, with ties in random order."""
+    """Return the order by the most probable class and its probability, with ties in random order.
+
+    Of two classes it is the order by the probability of the one that is rarer by the predictions. Classes are taken
+    from the most to the least frequent one, so that another order of the columns chooses the same rows.
+    """
+    prob = prob[:, np.argsort(-prob.sum(axis=0), kind="stable")]
     top = prob.argmax(axis=1) if prob.shape[1] > 2 else np.zeros(len(prob), dtype=np.intp)
     height = prob.max(axis=1) if prob.shape[1] > 2 else prob[:, -1]
     return np.lexsort((rng.random(len(prob)), height, top))

@@ -11,6 +11,7 @@ import calibstat as cs
 from calibstat import calibrators as cal
 from calibstat.comparisons.recommend import usual_calibrators
 from calibstat.inference.multiplicity import holm
+from suites import everything
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +62,19 @@ def test_no_calibrator_is_better_than_a_calibrated_model():
     assert found.verdict.startswith(
         "Keep the model's own probabilities: none of 5 calibrators is shown to be better at 5"
     )
+
+
+def test_other_splits_are_asked_and_change_no_number(off):
+    sample = cs.Sample(off["y_true"], off["y_prob"])
+    asked = ({"beta": cal.Beta(), "constant": cal.Platt()}, sample)
+    alone, found = (cs.compare_calibrators(*asked, n_other_splits=n, rng=0) for n in (0, 3))
+    assert [pair.pvalue for pair in alone.pairs] == [pair.pvalue for pair in found.pairs]
+    assert (alone.other_advice, len(found.other_advice)) == ((), 3)
+    assert "in one random split; advice of 3 other splits: " in " ".join(everything(found).split())
+    said = everything(replace(found, other_advice=("beta", "uncalibrated", "beta")))
+    assert "advice of 3 other splits: 2 for beta, 1 for none" in " ".join(said.split())
+    with pytest.raises(ValueError, match="leave out n_splits and cv"):
+        cs.compare_calibrators(*asked, n_other_splits=3, cv=5)
 
 
 def test_what_blurs_is_not_recommended_for_its_small_error(off):

@@ -28,6 +28,15 @@ def test_no_function_sees_a_label():
     assert list(inspect.signature(spread_folds).parameters) == ["prob", "n_folds", "rng"]
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_another_order_of_the_columns_chooses_the_same_rows(n_classes):
+    prob = np.random.default_rng(0).dirichlet(np.arange(1, 1 + n_classes), 200)
+    chosen = [
+        random_split(each, 80, np.random.default_rng(1), np.arange(200)).test_rows for each in (prob, prob[:, ::-1])
+    ]
+    np.testing.assert_array_equal(*chosen)
+
+
 def test_parts_are_spread_evenly_over_the_predictions():
     prob = rows_of(2000)
     means = [
