@@ -257,7 +257,7 @@ class ClinicalPanel:
             ICI(),
             AUC(),
             BrierScore(),
-            BrierDecomposition(EqualMass(max(1, min(10, n // 10)))),
+            BrierDecomposition(EqualMass(max(1, min(15, n // 10)))),
             CalibrationBelt(),
             LOESS(trim=0.0),
         )

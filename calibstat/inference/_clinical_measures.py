@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from calibstat._text import counted
 from calibstat.data.arrays import Floats
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator, Expansion, all_weights, why_undefined
@@ -62,7 +63,8 @@ class Clinic:
         """Yield the Brier score, its parts, and its share of that of the prevalence."""
         found = self._parts(self.panel.parts)
         yield found["score"]._replace(name="brier")
-        yield found["calibration"]._replace(name="reliability", words="  reliability", expected=nan)
+        cells = f"  reliability ({counted(self.panel.parts.binning.n_bins, 'cell')})"  # type: ignore[attr-defined]
+        yield found["calibration"]._replace(name="reliability", words=cells, expected=nan)
         yield found["sharpness"]._replace(name="resolution", words="  resolution")
         yield found["uncertainty"]
         yield Measure.of("scaled_brier", "scaled Brier score", *self._scaled_brier())

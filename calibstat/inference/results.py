@@ -589,7 +589,8 @@ class Estimate(Result):
         level, rows = f"{percent(self.level_of_parts)} interval", self.cells()
         if self.parts:
             return [[f"of {self.question.what}", "value", "if calibrated", level], *rows[1:]]
-        return [["calibration of", *self.question.columns, level], *rows] if rows else []
+        whose = "calibration of" if self.question.estimator.core.is_error else "of"
+        return [[whose, *self.question.columns, level], *rows] if rows else []
 
     @property
     def level_of_parts(self) -> float:

@@ -32,7 +32,7 @@ largest error (Emax)        0.1778        0 to 0.7824         0.1923
 calibration belt            p 0.19
 C-index (AUC)               0.8623   0.7443 to 0.9309
 Brier score                 0.1594   0.1165 to 0.2143
-  reliability              0.01324       0 to 0.07407
+  reliability (6 cells)    0.01324       0 to 0.07407
   resolution               0.08333  0.00315 to 0.1926
   uncertainty                 0.24     0.1995 to 0.25
 scaled Brier score          0.3357  0.08684 to 0.5847

@@ -333,3 +333,9 @@ def test_a_wide_table_is_laid_out_in_parts_that_hold_all_cells():
     assert [line.split()[0] for line in lines if line] == ["name", "row", "row"] * 3
     assert {cell for row in cells for cell in row[1:]} <= set(" ".join(lines).split())
     assert layout(rows, range(1, 10)) == layout(rows, range(1, 10), width=200)
+
+
+def test_a_measure_of_discrimination_is_not_headed_as_one_of_calibration():
+    sample = cs.Sample([0, 1, 0, 1] * 30, [0.2, 0.6, 0.4, 0.9] * 30)
+    heads = [cs.estimate(sample, each, n_resamples=99, rng=0)._table()[0][0] for each in (cs.AUC(), cs.ECE())]
+    assert heads == ["of", "calibration of"]
