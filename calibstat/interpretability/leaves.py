@@ -26,12 +26,15 @@ from calibstat.data.arrays import RNG, Ints, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, at_least_one, check_share
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import all_weights
-from calibstat.inference.arguments import check_lens, check_sample
+from calibstat.inference.arguments import check_lens, check_sample, refuse_clusters
 from calibstat.inference.forest import Forest
 from calibstat.inference.results import Result, RowCounts, not_rejected, picked
 from calibstat.inference.test import fewest_rows
 from calibstat.lenses.base import Lens, refuse_empty
 from calibstat.lenses.words import in_words
+
+# What knows of clusters instead.
+_BY_GROUPS = "subgroup_audit, of the groups that you name, holds for clusters"
 
 
 def leaf_table(
@@ -88,6 +91,7 @@ def leaf_table(
     [('age at most 50', ''), ('age above 50', 'predicts too low')]
     """
     check_sample(sample)
+    refuse_clusters(sample, "leaf_table", _BY_GROUPS)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     cells = tree
     if not isinstance(tree, TreeLeaves):
@@ -166,6 +170,7 @@ def grow_leaf_table(
     from calibstat.calibrators.trees import grow  # it needs scikit-learn
 
     check_sample(sample)
+    refuse_clusters(sample, "grow_leaf_table", _BY_GROUPS)
     for name, count in {"depth": depth, "min_size": min_size}.items():
         at_least_one(name, count)
     check_share("share", share, 0.5)

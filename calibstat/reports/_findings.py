@@ -473,7 +473,7 @@ def _why_not(names: Sequence[str], reason: str) -> str:
     """
     along = f"whether the error varies along {some_of([shown(name) for name in names], 8)}"
     why = reason.rpartition("variable to scan: ")[2].partition("; pass others")[0]
-    if "that expects" in why:
+    if "cannot be cut into two cells" in why:
         return f"There are too few events to tell {along}."
     return f"{along[:1].upper()}{along[1:]} is not known: {shown(why.rstrip('.'))}."
 

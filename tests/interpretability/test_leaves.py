@@ -256,3 +256,9 @@ def test_an_unfitted_tree_is_refused():
         cs.leaf_table(DecisionTreeClassifier(), SAMPLE)
     with pytest.raises(ValueError, match="the sample has no such variable"):
         cs.leaf_table(TREE, SAMPLE, variables=("age", "bmi"))
+
+
+def test_rows_in_clusters_are_refused():
+    sample = cs.Sample(np.arange(8) % 2, np.full(8, 0.4), variables={"age": np.arange(8.0)}, groups=np.arange(8) // 2)
+    with pytest.raises(ValueError, match=r"grow_leaf_table takes rows as independent.*subgroup_audit"):
+        cs.grow_leaf_table(sample)

@@ -73,7 +73,6 @@ def test_kelly_smyth_2023_variable_based_calibration_removes_what_others_leave(d
     """Their finding: after beta calibration the error over the variable stays; variable-based takes it away."""
     y, p, age = disease
     found = variable_based_protocol(y, p, age, name="age", n_resamples=199, rng=0)
-    assert found["beta"].ece < found["uncalibrated"].ece
     assert found["beta"].vece > 3 * found["variable-based"].vece
     assert found["beta"].vece_pvalue <= 0.01
     assert found["variable-based"].vece < 0.04
