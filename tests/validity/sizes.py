@@ -56,7 +56,7 @@ class OtherSize(Null):
         rows = np.resize(rng.permutation(len(sample)), int(self.factor * len(sample)))
         return KEPT.draw(estimator, sample.take(rows), rng)
 
-    def hypothesis(self, lens, given):
+    def hypothesis(self, lens, given, groups=None):
         return "wrong on purpose"
 
 
