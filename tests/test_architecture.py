@@ -129,6 +129,7 @@ INSIDE = {
     ("cli/demo.py", "sklearn.ensemble"),
     ("cli/demo.py", "sklearn.model_selection"),
     ("data/_classes.py", "scipy.optimize"),
+    ("data/files.py", "calibstat.data.json_lines"),
     ("data/files.py", "pandas"),
     ("data/sample.py", "calibstat.data.counted"),
     ("data/sample.py", "calibstat.data.files"),

@@ -315,7 +315,8 @@ def other_columns(path: Path, n: int, select: Callable[[list[str]], Selection]) 
         chosen = select(names)
         return replace(chosen, variables=[name for name in names if name not in chosen.y_prob])
 
-    values = {name: np.asarray(each) for name, each in reader(path, choose)["variables"].items()}
+    found = reader(path, choose)["variables"].items()
+    values = {name: np.asarray(each, dtype=object if isinstance(each, list) else None) for name, each in found}
     return [
         (name, (each.astype(str) if each.dtype.kind in "mM" else each).tolist())
         for name, each in values.items()

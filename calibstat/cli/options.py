@@ -173,7 +173,10 @@ def _single_option(metavar: str, text: str, **more: Any) -> dict[str, Any]:
 
 
 SHARED: dict[str, dict[str, Any]] = {
-    "file": {"metavar": "FILE", "help": "CSV (also compressed), Parquet, NPZ or NetCDF; - is CSV on standard input"},
+    "file": {
+        "metavar": "FILE",
+        "help": "CSV or JSON lines (also compressed), Parquet, NPZ or NetCDF; - is CSV on standard input",
+    },
     "--label": {"type": column_name, "metavar": "COL", "help": "the column of what happened"},
     "--events": {
         "type": column_name,

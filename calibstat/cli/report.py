@@ -32,7 +32,9 @@ from calibstat.reports.report import FORMATS
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    files = "CSV (also compressed), Parquet, NPZ or NetCDF, one file for each model; or the JSON of a report"
+    files = (
+        "CSV or JSON lines (also compressed), Parquet, NPZ or NetCDF, one file for each model; or the JSON of a report"
+    )
     parser.add_argument("file", metavar="FILE", nargs="+", help=files)
     options.add_outcome(parser, required=False)
     options.add(parser, "--labels")

@@ -147,14 +147,27 @@ MISSING_VALUES = ["", "nan", "NaN", "-nan", "-NaN", "NA", "N/A", "n/a", "#N/A", 
 
 def read_delimited(path: Path, choose: Choose) -> dict[str, Any]:
     """Read the arguments of `examine` from a text file, which may be compressed."""
+    with opened(path) as stream:
+        return read_stream(stream, _to_fit(path, choose))
+
+
+def read_json_lines(path: Path, choose: Choose) -> dict[str, Any]:
+    """Read the arguments of `examine` from a file of JSON lines, which may be compressed."""
+    from calibstat.data.json_lines import read_json_stream  # a parser that other files do not need
+
+    with opened(path) as stream:
+        return read_json_stream(stream, _to_fit(path, choose))
+
+
+def _to_fit(path: Path, choose: Choose) -> Choose:
+    """Choose columns of a text, of which there must be room for as many rows as it seems to have."""
 
     def chosen_to_fit(names: list[str]) -> Selection:
         chosen = choose(names)
         expect_memory(_BYTES_OF_A_VALUE * rows_of_text(path) * len(chosen.names))
         return chosen
 
-    with opened(path) as stream:
-        return read_stream(stream, chosen_to_fit)
+    return chosen_to_fit
 
 
 def rows_of_text(path: Path) -> float:
@@ -207,6 +220,8 @@ def _begun(stream: Any, choose: Choose) -> tuple[CountedLines, list[str], str, S
         number, first = number + 1, stream.readline(LONGEST)
     if not first:
         raise ValueError("it is empty; the first line must name the columns")
+    if first.lstrip().startswith(b"{"):
+        raise ValueError("its first line is JSON and names no columns: let the name of a file of JSON end in .jsonl")
     # `readline` takes lines that end in carriage returns alone for a single line.
     ended = first.rstrip(b"\r\n") if len(first) < LONGEST else first
     line, _, rest = ended.partition(b"\r")
@@ -344,8 +359,10 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
 # Found by the first bytes of the file.
 DECOMPRESSED_BY = {b"\x1f\x8b": "zcat", b"BZh": "bzcat", b"\xfd7zXZ": "xzcat", b"\x28\xb5\x2f\xfd": "zstdcat"}
 DELIMITED = (".csv", ".tsv", ".txt")
+JSON_LINES = (".jsonl", ".ndjson")
 READERS: dict[str, Callable[[Path, Choose], dict[str, Any]]] = {
     **dict.fromkeys(DELIMITED, read_delimited),
+    **dict.fromkeys(JSON_LINES, read_json_lines),
     ".npz": read_npz,
     ".parquet": read_parquet,
     ".nc": read_netcdf,
@@ -356,10 +373,10 @@ READERS: dict[str, Callable[[Path, Choose], dict[str, Any]]] = {
 def file_arguments(path: Any, **asked: Any) -> dict[str, Any]:
     """Read the arguments of `examine` from a file, keeping only the named columns.
 
-    The suffix says what the file is: .csv, .tsv or .txt (these may be compressed), .npz, .parquet, .nc or .netcdf;
-    ``-`` is delimited text on standard input. In text, an empty label, nan and NaN are missing, whereas the labels NA,
-    None and null are kept; in all other columns these are missing too. Columns are named as for `select`. A ValueError
-    says that the file cannot be read, or that a column is missing.
+    The suffix says what the file is: .csv, .tsv, .txt, .jsonl or .ndjson (these may be compressed), .npz, .parquet, .nc
+    or .netcdf; ``-`` is delimited text on standard input. In such text, an empty label, nan and NaN are missing, while
+    the labels NA, None and null are kept; in all other columns these are missing too. Columns are named as for
+    `select`. A ValueError says that the file cannot be read, or that a column is missing.
     """
     where = "standard input" if str(path) == "-" else shown(path, MOST_OF_A_LINE)
 

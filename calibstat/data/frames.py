@@ -14,7 +14,7 @@ from calibstat._dataclass import dataclass
 from calibstat._text import counted, is_number, shown
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.checks import all_of
-from calibstat.data.columns import as_array, as_text, column, names_of, refuse_lazy
+from calibstat.data.columns import Column, as_array, as_text, column, names_of, refuse_lazy
 
 Names: TypeAlias = str | Sequence[str]
 
@@ -40,24 +40,26 @@ class Selection:
 def select(
     names: Sequence[str],
     *,
-    y_prob: Names,
+    y_prob: Names | None = None,
     variables: Names | None = None,
     sample_weight: str | None = None,
     groups: str | None = None,
     where: str,
     counts: Names | None = None,
+    confidence: str | None = None,
     later: Sequence[str] = (),
     **outcome: str | None,
 ) -> Selection:
     """Find the requested columns among the `names` that exist.
 
-    `outcome` names the column of `y_true`, or those of `events` and `trials`; `counts` are in its place. `counts`,
+    `outcome` names the column of `y_true`, or those of `events` and `trials`; `counts` are in its place. Of whether the
+    top label was right it is `correct`, and `confidence` is in the place of `y_prob`. `counts`,
     `y_prob` and `variables` may be several names, and globs. A glob never matches the labels or the weights, and one
     for `variables` matches no probabilities either. `where` is what messages call the frame or the file. If a column
     does not exist, a ValueError lists those that do; it names all that do not exist, also of those needed `later`.
     """
     happened = {key: [name] for key, name in outcome.items() if name is not None}
-    _check_outcome({*happened, *(() if counts is None else ("counts",))})
+    y_prob = _check_asked({*happened, *(() if counts is None else ("counts",))}, y_prob, confidence)
     single = [name for name in (*outcome.values(), sample_weight, groups) if name is not None]
     _refuse_several_absent(
         [*single, *_patterns(counts or ()), *later, *_patterns(y_prob), *_patterns(variables or ())], names, where
@@ -84,14 +86,24 @@ def select(
     return chosen
 
 
-def _check_outcome(given: set[str]) -> None:
-    """Raise unless what happened is named in one of the three ways."""
+def _check_asked(given: set[str], y_prob: Names | None, confidence: str | None) -> Names:
+    """Return what names the probabilities; raise unless what happened is named in one of the ways that go with it."""
+    if confidence is not None or given == {"correct"}:
+        if confidence is None or y_prob is not None or given != {"correct"}:
+            raise TypeError(
+                "confidence= names the column of confidences, and correct= that of whether they were in the right "
+                "label: name both, without y_true= and y_prob="
+            )
+        return confidence
+    if y_prob is None:
+        raise TypeError("y_prob= names no column, but that of a probability, or one for each class, is expected")
     if given not in ({"y_true"}, {"counts"}, {"events", "trials"}):
         found = " and ".join(f"{name}=" for name in sorted(given)) or "none"
         raise TypeError(
             f"what happened is in the columns of {found}, but y_true= is expected; or, where a row stands for several, "
             "counts= of each class, or events= and trials="
         )
+    return y_prob
 
 
 def _repeated(names: Sequence[str]) -> list[str]:
@@ -302,7 +314,8 @@ def confidence_arguments(correct: Any, confidence: Any) -> dict[str, Any]:
         )
     found = column("correct", correct)
     if found.names is not None:
-        raise ValueError("correct holds text, but booleans, or 0 and 1, are expected: pass predicted == y_true")
+        correct = _in_truth_values(found)
+        found = column("correct", correct)
     present = found.values[~np.isnan(found.values)] if found.values.dtype.kind == "f" else found.values
     if not np.logical_or(present == 0, present == 1).all():
         raise ValueError("correct holds other values than 0 and 1: pass booleans, such as predicted == y_true")
@@ -311,3 +324,18 @@ def confidence_arguments(correct: Any, confidence: Any) -> dict[str, Any]:
             f"correct has {counted(len(found.values), 'row')} and confidence has {len(levels)}: pass one of each"
         )
     return {"y_true": correct, "y_prob": levels, "labels": (False, True)}
+
+
+# Words of truth in logs; texts of CSV that are true or false have been read as such.
+_TRUTHS = {"correct": 1.0, "incorrect": 0.0, "right": 1.0, "wrong": 0.0, "true": 1.0, "false": 0.0}
+
+
+def _in_truth_values(found: Column) -> Floats:
+    """Return 1 where a text says that the label was right and 0 where it says that it was not; NaN for no text."""
+    meant = [_TRUTHS.get(name.strip().lower()) for name in found.names or ()]
+    if None in meant:
+        raise ValueError(
+            "correct holds text, but booleans, or 0 and 1, or the words correct and incorrect, are expected: pass "
+            "predicted == y_true"
+        )
+    return np.array([*meant, np.nan], dtype=np.float64)[found.values]

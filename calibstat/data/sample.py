@@ -118,6 +118,8 @@ class Sample:
 
     @classmethod
     def _examined(cls, seen: str = "", **arguments: Any) -> Sample:
+        if "correct" in arguments:
+            return cls._of_confidence(**arguments)
         if "y_true" not in arguments:
             from calibstat.data.counted import counted_sample  # it needs this file
 
@@ -154,7 +156,9 @@ class Sample:
         frame: Any,
         *,
         y_true: str | None = None,
-        y_prob: str | Sequence[str],
+        y_prob: str | Sequence[str] | None = None,
+        correct: str | None = None,
+        confidence: str | None = None,
         counts: str | Sequence[str] | None = None,
         events: str | None = None,
         trials: str | None = None,
@@ -174,6 +178,9 @@ class Sample:
             Name of the column of labels.
         y_prob : str or sequence of str
             Names of the probability columns; ``*`` and ``?`` match, and keep the frame's column order.
+        correct, confidence : str, optional
+            In place of both: the columns of `Sample.from_confidence`. Whether the label was right may also be written
+            in words, correct and incorrect.
         counts, events, trials : str or sequence of str, optional
             In place of `y_true`, where rows stand for several: the columns of `Sample.from_counts`.
         variables, sample_weight, groups : str, optional
@@ -188,9 +195,9 @@ class Sample:
         >>> cs.Sample.from_frame(frame, y_true="pet", y_prob="prob_*").labels
         ('dog', 'cat')
         """
-        happened = {"y_true": y_true, "counts": counts, "events": events, "trials": trials}
+        happened = {"y_true": y_true, "correct": correct, "counts": counts, "events": events, "trials": trials}
         rows = {"variables": variables, "sample_weight": sample_weight, "groups": groups}
-        taken = frame_arguments(frame, **happened, y_prob=y_prob, **rows)
+        taken = frame_arguments(frame, **happened, y_prob=y_prob, confidence=confidence, **rows)
         return cls._examined(**taken, labels=labels, nan_policy=nan_policy, prevalence=prevalence)
 
     @classmethod
@@ -199,7 +206,9 @@ class Sample:
         path: Any,
         *,
         y_true: str | None = None,
-        y_prob: str | Sequence[str],
+        y_prob: str | Sequence[str] | None = None,
+        correct: str | None = None,
+        confidence: str | None = None,
         counts: str | Sequence[str] | None = None,
         events: str | None = None,
         trials: str | None = None,
@@ -210,14 +219,16 @@ class Sample:
         nan_policy: str = "raise",
         prevalence: Any = None,
     ) -> Sample:
-        """Read a sample from a file: CSV (also compressed), NPZ, Parquet, NetCDF; ``-`` is CSV on standard input.
+        """Read a sample from a file: CSV or JSON lines (also compressed), NPZ, Parquet, NetCDF.
 
-        Only the named columns are read. Parquet and NetCDF need the extra: ``pip install "calibstat[files]"``.
+        ``-`` is CSV on standard input. A line of JSON (.jsonl or .ndjson) is an object, such as an entry of a log; its
+        fields, in the first 1000 lines, are the columns, and a field of a field is called by both names, with a dot
+        between. Only the named columns are read. Parquet and NetCDF need the extra: ``pip install "calibstat[files]"``.
 
         Parameters
         ----------
         path : str or path
-        y_true, y_prob, counts, events, trials, variables, sample_weight, groups
+        y_true, y_prob, correct, confidence, counts, events, trials, variables, sample_weight, groups
             Names of columns (of arrays, for NPZ and NetCDF), as in `from_frame`.
         labels, nan_policy, prevalence
             As for `Sample`.
@@ -231,6 +242,7 @@ class Sample:
 
         columns = {"y_true": y_true, "y_prob": y_prob, "variables": variables, "sample_weight": sample_weight}
         columns |= {"groups": groups, "counts": counts, "events": events, "trials": trials}
+        columns |= {"correct": correct, "confidence": confidence}
         how = {"labels": labels, "nan_policy": nan_policy, "prevalence": prevalence}
         with noting() as notes:
             sample = cls._examined(**file_arguments(path, **columns), **how)
@@ -345,14 +357,19 @@ class Sample:
         >>> cs.Sample.from_confidence([True, False, True], [0.9, 0.6, 0.8])
         Sample(n=3, classes=(False, True), seen through the top label)
         """
-        return cls._examined(
-            "the top label",
-            **confidence_arguments(correct, confidence),
-            variables=variables,
-            sample_weight=sample_weight,
-            groups=groups,
-            nan_policy=nan_policy,
-        )
+        rows = {"variables": variables, "sample_weight": sample_weight, "groups": groups}
+        return cls._of_confidence(correct=correct, y_prob=confidence, **rows, nan_policy=nan_policy)
+
+    @classmethod
+    def _of_confidence(
+        cls, *, correct: Any, y_prob: Any, labels: Any = None, prevalence: Any = None, **rows: Any
+    ) -> Sample:
+        """Take confidences from wherever they are; the name of their column is not that of a class."""
+        rows.pop("columns", None)
+        for name, given in {"labels": labels, "prevalence": prevalence}.items():
+            if given is not None:
+                raise TypeError(f"{name} is about the classes of y_prob; confidences in the top label have none")
+        return cls._examined("the top label", **confidence_arguments(correct, y_prob), **rows)
 
     def __len__(self) -> int:
         return len(self.outcomes)

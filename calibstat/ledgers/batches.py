@@ -11,7 +11,7 @@ from typing import Any, Final
 from calibstat._dataclass import dataclass
 from calibstat._progress import track, track_rows
 from calibstat._text import shown
-from calibstat.data.files import COMPRESSIONS, DELIMITED, delimited_batches, expect_memory, rows_of_text
+from calibstat.data.files import COMPRESSIONS, DELIMITED, JSON_LINES, delimited_batches, expect_memory, rows_of_text
 from calibstat.data.frames import Selection, arguments_from, frame_names
 
 ROWS: Final = 1 << 20
@@ -92,6 +92,8 @@ def files_of(source: str | Path) -> list[Path]:
     kinds = {_kind(each): each for each in found}
     if len(kinds) > 1 or "" in kinds:
         odd = kinds[""] if "" in kinds else max(kinds.values())
+        if any(end in JSON_LINES for end in odd.suffixes):
+            raise ValueError(f"{shown(odd)} is of JSON lines, which are not counted in parts: read it by Sample.read")
         raise ValueError(
             f"{shown(odd)} is in the folder, or of the pattern, {shown(source)}, but only Parquet (.parquet), or only "
             f"delimited text ({', '.join(DELIMITED)}, perhaps compressed) is expected: name a pattern such as "
