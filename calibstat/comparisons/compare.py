@@ -204,12 +204,10 @@ def compare_calibrators(
         judging = Judging(large, adjust, level, confidence_level, n_resamples)
         with part(_FITTED, 1.0):
             models, pairs = judging(texts, seen, streams[:n_splits], sizes)
-            changes = judging.changes(pairs[: len(calibrators)], seen)
+            changes = judging.changes({pair.second.name: pair.tests for pair in pairs[: len(calibrators)]}, seen)
             others = zip(every_seen[n_splits:], streams[n_splits:], strict=True)
             other_advice = tuple(
-                replace(judging, estimator=with_large_cells(wanted, each.values())[0]).advice(
-                    texts, each, stream, sizes
-                )
+                replace(judging, estimator=with_large_cells(wanted, each.values())[0]).advice(each, stream)
                 for each, stream in others
             )
     return CalibratorComparison(
@@ -290,17 +288,17 @@ class Judging:
         self, name: str, calibrator: str, samples: Sequence[Sample], streams: Sequence[np.random.Generator], each: float
     ) -> CalibratorResult:
         """Test a model on the rows of each split, and score it; its interval has the level of `each`."""
-        null = Consistency(self.n_resamples)
-        tests = tuple(
-            calibration_test(sample, self.estimator, null=null, level=self.level, rng=rng)
-            for sample, rng in track(zip(samples, streams, strict=True), len(samples))
-        )
+        tests = tuple(self._test(*rows) for rows in track(zip(samples, streams, strict=True), len(samples)))
         scores = [_scores(sample, self.estimator, test.statistic) for sample, test in zip(samples, tests, strict=True)]
         numbers = [(score.brier, score.log, score.calibration, score.refinement) for score in scores]
         brier, log, calibration, refinement = np.mean(numbers, axis=0).tolist()
         interval = self._root_interval(samples[0], tests[0], streams[0], each) if len(samples) == 1 else None
         clipped = sum(score.n_clipped for score in scores)
         return CalibratorResult(name, calibrator, tests, Scores(brier, log, calibration, refinement, clipped), interval)
+
+    def _test(self, sample: Sample, stream: np.random.Generator) -> CalibrationTest:
+        null = Consistency(self.n_resamples)
+        return calibration_test(sample, self.estimator, null=null, level=self.level, rng=stream)
 
     def _root_interval(
         self, sample: Sample, test: CalibrationTest, rng: np.random.Generator, level: float
@@ -321,7 +319,10 @@ class Judging:
         places = list(combinations(range(len(models)), 2))
         chosen = [(models[a], models[b]) for a, b in places]
         tests = [
-            tuple(self._pair(*both, split, each, families[split]) for split, each in enumerate(samples))
+            tuple(
+                self._pair({each.name: each.tests[split] for each in both}, samples[split], families[split])
+                for split in range(len(samples))
+            )
             for both in track(chosen, len(chosen))
         ]
         if self.adjust == "holm":
@@ -335,27 +336,25 @@ class Judging:
             for both, each, error, score in zip(chosen, tests, errors, adjust_pvalues(brier, self.adjust), strict=True)
         )
 
-    def changes(self, pairs: Sequence[PairResult], samples: Sequence[Mapping[str, Sample]]) -> tuple[Changes, ...]:
-        """Return what each calibrator changes, from its pair with the original predictions.
+    def changes(
+        self, errors: Mapping[str, Sequence[ComparisonTest]], samples: Sequence[Mapping[str, Sample]]
+    ) -> tuple[Changes, ...]:
+        """Return what each calibrator changes, from the tests of its pair with the original predictions on each split.
 
         P-values of errors and Brier scores, which decide, are adjusted together, those of the log loss by themselves.
         """
-        level, names = self._together(len(pairs)), [pair.second.name for pair in pairs]
-        error = [Change(-pair.difference, None, pair.pvalue, 1.0) for pair in pairs]
+        level, names = self._together(len(errors)), list(errors)
+        error = [_change_of([-each.difference for each in tests], tests) for tests in errors.values()]
         brier, log = ([self._change(score, name, UNCALIBRATED, samples, level) for name in names] for score in _SCORES)
         known = _adjusted(error + brier)
-        return tuple(map(Changes, names, known[: len(pairs)], known[len(pairs) :], _adjusted(log)))
+        return tuple(map(Changes, names, known[: len(names)], known[len(names) :], _adjusted(log)))
 
-    def advice(
-        self,
-        texts: Mapping[str, str],
-        samples: Mapping[str, Sample],
-        stream: np.random.Generator,
-        sizes: tuple[int, int],
-    ) -> str:
+    def advice(self, samples: Mapping[str, Sample], stream: np.random.Generator) -> str:
         """Return the name of the model that the rows of one split recommend."""
-        _, pairs = self(texts, [samples], [stream], sizes)
-        return recommended(self.changes(pairs[: len(texts) - 1], [samples]), self.level)
+        family = Streams(stream)
+        own, *others = ({name: self._test(sample, family[0])} for name, sample in samples.items())
+        errors = {name: (self._pair(own | each, samples, family),) for each in others for name in each}
+        return recommended(self.changes(errors, [samples]), self.level)
 
     def _change(
         self,
@@ -372,28 +371,27 @@ class Judging:
             both = taken(each[name], rows), taken(each[other], rows)
             tests.append(comparison_test(*both, score, confidence_level=level))
         interval = tests[0].confidence_interval if len(tests) == 1 else None
-        difference, pvalue = np.mean([each.difference for each in tests]), twice_median([each.pvalue for each in tests])
-        return Change(float(difference), interval, pvalue, 1.0)
+        return _change_of([each.difference for each in tests], tests)._replace(confidence_interval=interval)
 
     def _pair(
-        self,
-        first: CalibratorResult,
-        second: CalibratorResult,
-        split: int,
-        samples: Mapping[str, Sample],
-        streams: Streams,
+        self, tests: Mapping[str, CalibrationTest], samples: Mapping[str, Sample], streams: Streams
     ) -> ComparisonTest:
         """Compare two on one split, with a stream of their own; their own exact p-values were drawn before."""
-        both = repr(sorted(str(each.name) for each in (first, second)))
+        first, second = tests
         return compare_tested(
-            (first.tests[split], second.tests[split]),
-            (samples[first.name], samples[second.name]),
-            (first.name, second.name),
+            (tests[first], tests[second]),
+            (samples[first], samples[second]),
+            (first, second),
             self.level,
             self.confidence_level,
             self.n_resamples,
-            streams.named(both),
+            streams.named(repr(sorted(map(str, tests)))),
         )
+
+
+def _change_of(differences: Sequence[float], tests: Sequence[ComparisonTest]) -> Change:
+    """Return the mean difference over splits, with the p-value of all."""
+    return Change(float(np.mean(differences)), None, twice_median([each.pvalue for each in tests]), 1.0)
 
 
 def _adjusted(changes: Sequence[Change]) -> list[Change]:
