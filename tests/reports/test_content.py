@@ -86,7 +86,7 @@ made: dict[str, cs.Report] = {}
 def _few_runs():
     """Look for the smallest error that is seen by fewer simulations, which no test here is about."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_findings, "_RUNS", 100)
+        patch.setattr(_findings, "_RUNS", 40)
         yield
 
 
@@ -223,8 +223,8 @@ def test_a_group_interval_is_the_value_plus_and_minus_the_width_of_its_size():
 
 def test_too_few_events_to_scan_leave_the_rest_of_the_report():
     rng = np.random.default_rng(1)
-    p, sex = rng.beta(0.3, 300, 4000), rng.choice(["f", "m"], 4000)
-    few = cs.Sample(rng.random(4000) < 1.5 * p, p, variables={"sex": sex, "site": np.full(4000, "a")})
+    p, sex = rng.beta(0.3, 120, 1500), rng.choice(["f", "m"], 1500)
+    few = cs.Sample(rng.random(1500) < 1.5 * p, p, variables={"sex": sex, "site": np.full(1500, "a")})
     told = cs.report(few, by="sex", calibrators={}).to_json()
     assert "There are too few events to tell whether the error varies along sex." in told
     told = cs.report(few, variables="site", calibrators={}).to_json()
