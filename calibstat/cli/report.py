@@ -155,7 +155,7 @@ def _read(arguments: argparse.Namespace) -> dict[str, cs.Sample]:
 
 
 def _origin(arguments: argparse.Namespace, columns: Sequence[str]) -> dict[str, object]:
-    """Return what `Sample.read` would be asked for to read the same; of confidences, `Sample.from_confidence`."""
+    """Return what `Sample.read` would be asked for to read the same."""
     prevalence = arguments.prevalence and (
         arguments.prevalence[0] if len(arguments.prevalence) == 1 else arguments.prevalence
     )

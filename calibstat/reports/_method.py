@@ -7,7 +7,6 @@ import io
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, cast
 
 from calibstat._text import percent, safe, shown
@@ -222,8 +221,7 @@ def _listed(value: Any) -> Sequence[float]:
 
 def _python(origins: Mapping[str, Mapping[str, Any] | None], options: Options) -> str:
     """Return the lines of Python; a sample that was not read from a file is taken as it is there."""
-    confident = [each for each in origins.values() if each is not None and "confidence" in each]
-    lines = _reader_of_confidences(confident[0]) if confident else ["import calibstat as cs", ""]
+    lines = ["import calibstat as cs", ""]
     if len(origins) == 1 and "" in origins:
         lines += [f"sample = {_reading(origins[''])}"] if origins[""] else ["# sample: the cs.Sample of this report"]
         what = "sample"
@@ -251,7 +249,7 @@ def _python(origins: Mapping[str, Mapping[str, Any] | None], options: Options) -
 
 
 _ASKED = (
-    "y_true", "counts", "events", "trials", "y_prob",
+    "y_true", "counts", "events", "trials", "correct", "y_prob", "confidence",
     "variables", "sample_weight", "groups", "labels", "nan_policy", "prevalence",
 )  # fmt: skip
 
@@ -260,31 +258,9 @@ def _reading(origin: Mapping[str, Any] | None) -> str:
     """Write the call of `Sample.read` that gave a sample."""
     origin = origin or {}
     given = {name: origin[name] for name in _ASKED if origin.get(name) is not None}
-    if "confidence" in origin:
-        return f"read({origin['path']!r})"
     given = {name: value for name, value in given.items() if (name, value) != ("nan_policy", "raise")}
     named = ", ".join(f"{name}={list(value) if isinstance(value, tuple) else value!r}" for name, value in given.items())
     return f"cs.Sample.read({origin['path']!r}, {named})"
-
-
-_READERS = {".npz": "numpy.load", ".parquet": "pandas.read_parquet"}
-
-
-def _reader_of_confidences(origin: Mapping[str, Any]) -> list[str]:
-    """Write the function that reads the columns of confidences, for which `Sample.read` has no names."""
-    reader = _READERS.get(Path(origin["path"]).suffix.lower(), "pandas.read_csv")
-    columns = {name: origin.get(name) for name in ("correct", "confidence", "variables", "sample_weight")}
-    named = [f"{name}=rows[{value!r}]" for name, value in columns.items() if value]
-    named += ["nan_policy='omit'"] if origin.get("nan_policy") == "omit" else []
-    return [
-        f"import {reader.partition('.')[0]}",
-        "import calibstat as cs",
-        "",
-        "def read(path):",
-        f"    rows = {reader}(path)",
-        f"    return cs.Sample.from_confidence({', '.join(named)})",
-        "",
-    ]
 
 
 def _prefixed(text: str, prefix: str) -> str:
