@@ -143,6 +143,6 @@ _MODULES = {
     "sweeps.summary": ["summarise"],
     "sweeps.sweep": ["Sweep"],
 }
-_SUBPACKAGES = ("calibrators", "extending", "generators")
+_SUBPACKAGES = ("calibrators", "extending", "generators", "testing")
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _MODULES, _SUBPACKAGES, ["__version__"])

@@ -71,6 +71,7 @@ LAYERS = {
     "interpretability": WORLDS | {"auditing"},
     "auditing": JUDGED,
     "monitoring": JUDGED,
+    "testing": JUDGED,
     "cli": WORLDS
     | {
         "displays",
@@ -82,6 +83,7 @@ LAYERS = {
         "auditing",
         "monitoring",
         "ledgers",
+        "testing",
     },
 }
 # These know estimators by their protocol only. A tally is part of the protocol (the sums that suffice), and so is a

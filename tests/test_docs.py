@@ -262,6 +262,13 @@ def test_json_keys_are_described(animals, capsys):
     assert re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE) == list(json.loads(capsys.readouterr().out)[0])
 
 
+def test_commands_of_the_workflow_are_known():
+    """Options that are missing or wrong are errors; the workflow itself runs elsewhere."""
+    (workflow,) = code_blocks(ROOT / "docs" / "pipelines.md", "yaml")
+    commands = re.findall(r"run: (calibstat .*)$", workflow, flags=re.MULTILINE)
+    assert [build_parser().parse_args(shlex.split(each)[1:]).command for each in commands] == ["test", "report"]
+
+
 def test_options_are_described():
     commands = build_parser()._subparsers._group_actions[0].choices
     known = {option for command in commands.values() for option in command._option_string_actions}

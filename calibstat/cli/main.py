@@ -44,7 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line on its arguments, by default those of the process, and return its exit code.
 
     The code is 0 whatever the verdict, 2 for bad input (with one line on standard error), 3 if ``calibstat monitor``
-    has raised the alarm, 130 after an interrupt, and 141 if the reader of the output has closed it.
+    has raised the alarm or a gate of ``calibstat test`` says no, 130 after an interrupt, and 141 if the reader of the
+    output has closed it.
     """
     # A terminal shows a question mark for what it cannot show.
     if isinstance(sys.stdout, io.TextIOWrapper):

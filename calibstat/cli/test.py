@@ -11,6 +11,7 @@ example commands:
   calibstat test predictions.csv --label correct --confidence conf
   calibstat test predictions.csv --label y --probs p \
     --estimator 'DebiasedL2(EqualWidth(10))' --format json
+  calibstat test predictions.csv --label y --probs p --require-within 0.05
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Any
 
 import calibstat as cs
 from calibstat._screen import Screen
-from calibstat.cli import options
+from calibstat.cli import gate, options
 from calibstat.cli.pictures import reliability, reliability_questions, show_and_draw
 from calibstat.cli.questions import (
     OF_NULLS,
@@ -78,15 +79,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add(
         parser, "--costs", "--null", "--level", "--seed", "--plot", "--format", null="labels drawn from the predictions"
     )
+    gate.add_arguments(parser)
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Read the sample, ask the panel, print what was found."""
+def run(arguments: argparse.Namespace) -> int:
+    """Read the sample, ask the panel, print what was found; a gate that says no has an exit code of its own."""
     with options.named_options({"adjust is ": "--adjust is "}):
         check_choices(arguments.adjust, missing=joint_only("each question is tested on draws of its own"))
     if arguments.omnibus:
         _run_omnibus(arguments)
-        return
+        return 0
     measure, given = Measure.asked(arguments), read_given(arguments.given)
     null = read_null(arguments.null)
     with plain_warnings(), options.named_options(OF_NULLS):
@@ -99,13 +101,20 @@ def run(arguments: argparse.Namespace) -> None:
                 f"class-wise is left out, since there are {len(sample.labels)} classes; ask for it by --lens class-wise"
             )
         asked = (arguments.seed, null, arguments.n_resamples, arguments.adjust, arguments.level)
+        margin, unwanted = arguments.require_within, arguments.fail_if
+        gates = [] if margin is None else [gate.shown_within(sample, questions, margin, arguments)]
         found = ask(sample, questions, *asked, by_panel=measure.estimator is None)
+        gates += [] if unwanted is None else [gate.condition_met(found, unwanted)]
         costs = what_it_costs(sample, questions, arguments, 1 - arguments.level)
-    text = report(found, arguments.seed, tell(costs))
-    records = (record(each, found, place) | cost_of(each, costs) for place, each in enumerate(questions))
+    text = gate.before(gates, report(found, arguments.seed, tell(costs)))
+    records = (
+        record(each, found, place) | cost_of(each, costs) | gate.recorded(gates, place)
+        for place, each in enumerate(questions)
+    )
     first = next(k for k, each in enumerate(questions) if bool(each.given) == bool(arguments.given))
     picture = reliability(arguments, sample, drawn) if drawn else (found.tests[first].plot, questions[first].name)
     show_and_draw(arguments, records, text, *picture)
+    return 0 if all(each.passed for each in gates) else gate.FAILED
 
 
 def what_it_costs(
@@ -158,9 +167,10 @@ _STATISTICS = 6
 
 def _run_omnibus(arguments: argparse.Namespace) -> None:
     """Read the sample, test it through each lens, print what was found."""
-    wrong = [f"--{name}" for name in ("given", "estimator", "bins") if getattr(arguments, name) is not None]
+    wrong = [f"--{name}" for name in ("given", "estimator", "bins", "costs") if getattr(arguments, name) is not None]
     wrong += ["--binning"] if arguments.binning != "equal-mass" else []
-    wrong += ["--costs"] if arguments.costs is not None else []
+    asked_of_gates = {"--require-within": arguments.require_within, "--fail-if": arguments.fail_if}
+    wrong += [option for option, value in asked_of_gates.items() if value is not None]
     if wrong:
         raise ValueError(f"--omnibus has statistics of its own: leave out {' and '.join(wrong)}")
     with plain_warnings(), options.named_options(OF_NULLS):
