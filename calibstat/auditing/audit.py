@@ -178,7 +178,7 @@ def subgroup_audit(
     few = check_resamples(adjust, len(groups), null.n_resamples, level)
     layout, options = layout_of(groups, len(seen)), (adjust, standardize, confidence_level, as_generator(rng))
     measured = measure_groups(whole.core, groups, layout, seen, null, *options)
-    found = None if seen.groups is None else seen.groups.counted(seen.predictions.weights)
+    found = seen.predictions.clusters
     clustered = "" if found is None else str(found)
     assumed = _hypothesis(null, whole, whole.core.given(seen.predictions), measured, seen.groups)
     return SubgroupAudit(

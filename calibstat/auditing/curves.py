@@ -169,7 +169,7 @@ def equal_curves_test(
         source=seen.predictions.source,
         counts=RowCounts.of(seen, min(fewest_rows(seen.take(index == g)) for g in range(len(kept)))),
         level=level,
-        clusters=None if seen.groups is None else seen.groups.counted(seen.predictions.weights),
+        clusters=seen.predictions.clusters,
         notes=more_note(taken, n_resamples, level),
         how=(_IN_STEPS,) if in_steps else (),
     )

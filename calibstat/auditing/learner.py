@@ -156,7 +156,7 @@ def learner_audit(
     inside = (seen.take(_inside(box, features, last)) for box in where)
     held = [(box, rows) for box, rows in zip(where, inside, strict=True) if len(rows)]
     leaves = [LeafFinding.of(box, features, rows, is_top_label(lens, seen), tail) for box, rows in held]
-    found = None if seen.groups is None else seen.groups.counted(seen.predictions.weights)
+    found = seen.predictions.clusters
     return LearnerAudit(
         statistic=statistic,
         pvalue=float(special.chdtrc(2 * n_blocks, statistic)),

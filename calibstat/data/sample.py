@@ -28,7 +28,7 @@ from calibstat.data.arrays import (
 )
 from calibstat.data.checks import Examined, examine, locked, warn_of_order
 from calibstat.data.frames import confidence_arguments, estimator_arguments, frame_arguments
-from calibstat.data.groups import Groups
+from calibstat.data.groups import ClusterCount, Groups
 from calibstat.data.parameters import keep
 from calibstat.data.rounding import SAME
 
@@ -240,9 +240,9 @@ class Sample:
         """
         from calibstat.data.files import file_arguments  # readers of text and archives, which arrays do not need
 
-        columns = {"y_true": y_true, "y_prob": y_prob, "variables": variables, "sample_weight": sample_weight}
-        columns |= {"groups": groups, "counts": counts, "events": events, "trials": trials}
-        columns |= {"correct": correct, "confidence": confidence}
+        columns = {"y_true": y_true, "correct": correct, "counts": counts, "events": events, "trials": trials}
+        columns |= {"y_prob": y_prob, "confidence": confidence}
+        columns |= {"variables": variables, "sample_weight": sample_weight, "groups": groups}
         how = {"labels": labels, "nan_policy": nan_policy, "prevalence": prevalence}
         with noting() as notes:
             sample = cls._examined(**file_arguments(path, **columns), **how)
@@ -505,6 +505,11 @@ class Predictions:
     def importance(self) -> Floats | None:
         """The weights, unless rows, or those that each stands for, have equal ones."""
         return None if self.unweighted else self.weights
+
+    @property
+    def clusters(self) -> ClusterCount | None:
+        """How many clusters there are, and how many of equal weight would be as good; None of independent rows."""
+        return None if self.groups is None else self.groups.counted(self.weights)
 
     @cached_property
     def effective_rows(self) -> float:

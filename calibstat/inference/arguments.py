@@ -37,9 +37,9 @@ def look_through(
     found = predictions.n_classes, predictions.given, predictions.source
     counts = RowCounts(predictions.effective_rows, predictions.largest_share)
     before = sample.labels, sample.known.seen
-    groups = predictions.groups
-    clusters = None if groups is None else groups.counted(predictions.weights)
-    return Inquiry(asked, predictions.n_rows, *found, counts, clusters=clusters, before=before, seen=seen), seen
+    return Inquiry(
+        asked, predictions.n_rows, *found, counts, clusters=predictions.clusters, before=before, seen=seen
+    ), seen
 
 
 def with_counts(question: Inquiry, seen: Sample, offers: Capabilities) -> Inquiry:

@@ -118,7 +118,7 @@ def _refuse_without_theory(seen: Sample, lens: Lens) -> None:
         )
     if predictions.groups is not None:
         raise ValueError(
-            f"calibration_band: rows come in {predictions.groups.counted(predictions.weights)}, but binomial bounds "
+            f"calibration_band: rows come in {predictions.clusters}, but binomial bounds "
             "are of independent rows; calibration_test(sample) and estimate(sample, ICI()) hold for clusters."
         )
     if not predictions.unweighted:

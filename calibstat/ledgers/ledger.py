@@ -238,7 +238,7 @@ class Ledger:
         --------
         >>> import calibstat as cs, tempfile
         >>> from pathlib import Path
-                >>> ledger = cs.Ledger.count(cs.Sample([0, 1, 1, 1], [0.2, 0.7, 0.7, 0.7]))
+        >>> ledger = cs.Ledger.count(cs.Sample([0, 1, 1, 1], [0.2, 0.7, 0.7, 0.7]))
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     ledger.save(Path(folder, "north.parquet"), min_count=2)
         ...     cs.Ledger.load(Path(folder, "north.parquet")).sample().predictions.source
