@@ -115,7 +115,7 @@ def what_is_missing(sample: Sample, found: EquivalenceTest, rng: RNG = 0) -> str
         found.question.estimator,
         confidence_level=found.confidence_level,
         interval="finite" if sample.groups is None else None,
-        n_resamples=found.multiplier.n_resamples,
+        n_resamples=found.n_resamples,
         rng=rng,
     ).confidence_interval
     if interval is not None and interval[0] > found.margin:
@@ -156,7 +156,7 @@ def rows_for_margin(sample: Sample, found: EquivalenceTest, rng: RNG = 0) -> int
             asked,
             found.margin,
             confidence_level=found.confidence_level,
-            n_resamples=found.multiplier.n_resamples,
+            n_resamples=found.n_resamples,
             rng=generator,
         ).upper_bound
 

@@ -18,7 +18,6 @@ from calibstat.inference._parts import NO_ENDS, parts_of
 from calibstat.inference.differences import normal_interval
 from calibstat.inference.estimate import interval_of, redrawn
 from calibstat.inference.intervals import Measure, NoInterval
-from calibstat.nulls.multiplier import Multiplier
 
 HIDDEN = (
     "few rows of similar predictions have an event, or few have none: intervals of errors are wide, for the noise that "
@@ -37,8 +36,7 @@ class Clinic:
     def __init__(
         self, panel: ClinicalPanel, seen: Sample, level: float, n_resamples: int, rng: np.random.Generator
     ) -> None:
-        self.panel, self.seen, self.level, self.rng = panel, seen, level, rng
-        self.multiplier = Multiplier(n_resamples)
+        self.panel, self.seen, self.level, self.n_resamples, self.rng = panel, seen, level, n_resamples, rng
         self.masses = all_weights(seen.predictions, None)
         self.happened = float(np.average(seen.outcomes, weights=self.masses))
         self.notes: list[str] = []
@@ -73,13 +71,13 @@ class Clinic:
         """Yield the errors of the smooth curve beside what noise alone gives; labels are redrawn once for all."""
         core, seen = self.panel.errors, self.seen
         prepared = core.prepare(seen.predictions)
-        noise = redrawn(core, seen, prepared, self.multiplier.n_resamples, self.rng).samples
+        noise = redrawn(core, seen, prepared, self.n_resamples, self.rng).samples
         yield from self._parts(core, noise).values()
 
     def _parts(self, core: Estimator, redraws: Floats | None = None) -> dict[str, Measure]:
         """Return the numbers of a record by name, and note what they lack."""
         evaluator = core.prepare(self.seen.predictions)
-        found = parts_of(core, self.seen, evaluator, redraws, self.level, self.multiplier, self.rng)
+        found = parts_of(core, self.seen, evaluator, redraws, self.level, self.n_resamples, self.rng)
         self.notes += [*found.reasons, *([HIDDEN] if found.hidden and redraws is not None else [])]
         return {each.name: each for each in found.measures}
 
@@ -89,7 +87,7 @@ class Clinic:
 
     def _interval(self, estimator: Estimator) -> tuple[float, float]:
         try:
-            return interval_of(estimator, self.seen, self.multiplier, None, self.rng).interval(self.level)
+            return interval_of(estimator, self.seen, self.n_resamples, None, self.rng).interval(self.level)
         except NoInterval as reason:
             self.notes.append(str(reason))
             return NO_ENDS

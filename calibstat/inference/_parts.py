@@ -25,7 +25,6 @@ from calibstat.inference.intervals import (
     cluster_error,
 )
 from calibstat.lenses.restrict import Given
-from calibstat.nulls.multiplier import Multiplier
 
 NO_ENDS = (nan, nan)
 
@@ -44,7 +43,7 @@ def parts_of(
     evaluator: Evaluator,
     redraws: Floats | None,
     confidence_level: float,
-    multiplier: Multiplier,
+    n_resamples: int,
     rng: np.random.Generator,
     own: tuple[float, float] | None = None,
     mean: float = nan,
@@ -63,7 +62,7 @@ def parts_of(
     main = asked if asked in numbers else next(names, "")
     ends: dict[str, tuple[float, float]] = {} if own is None else {main: own}
     others = {name: part for name, part in core.numbers.items() if name not in ends}
-    found, reasons = _intervals(others, seen, evaluator, redraws, multiplier, rng)
+    found, reasons = _intervals(others, seen, evaluator, redraws, n_resamples, rng)
     for name, one in found.items():
         try:
             ends[name] = one.interval(confidence_level)
@@ -72,7 +71,7 @@ def parts_of(
     if "uncertainty" in numbers and seen.predictions.n_classes == 2:
         ends["uncertainty"] = _of_uncertainty(core.numbers["score"], seen, confidence_level)
     if "sharpness" in numbers and seen.predictions.n_classes == 2:
-        ends["sharpness"] = _of_sharpness(core, seen, confidence_level, multiplier, rng)
+        ends["sharpness"] = _of_sharpness(core, seen, confidence_level, n_resamples, rng)
     ends = {each: getattr(shown, f"{each}_interval") for each in numbers if hasattr(shown, f"{each}_interval")} | ends
     drawn = redraws is not None and core.numbers
     means = _numbers(evaluator.present(redraws.mean(axis=0))) if drawn and redraws is not None else {}
@@ -105,7 +104,7 @@ def _intervals(
     seen: Sample,
     evaluator: Evaluator,
     redraws: Floats | None,
-    multiplier: Multiplier,
+    n_resamples: int,
     rng: np.random.Generator,
 ) -> tuple[dict[str, Interval], list[str]]:
     """Return what the intervals of the parts are made of, and why some have none."""
@@ -125,7 +124,7 @@ def _intervals(
                 found[name] = replace(bounding, value=value, nearby=nearby and nearby(seen.outcomes))
             else:
                 drawn = None if redraws is None or own.shape != evaluator.shape else part.headline(redraws)
-                found[name] = interval_of(part, seen, multiplier, drawn, rng)
+                found[name] = interval_of(part, seen, n_resamples, drawn, rng)
         except NoInterval as reason:
             reasons.append(str(reason))
         if part.noise_form == part and name in found:
@@ -148,7 +147,7 @@ def _of_uncertainty(score: Any, seen: Sample, level: float) -> tuple[float, floa
 
 
 def _of_sharpness(
-    core: Estimator, seen: Sample, level: float, multiplier: Multiplier, rng: np.random.Generator
+    core: Estimator, seen: Sample, level: float, n_resamples: int, rng: np.random.Generator
 ) -> tuple[float, float]:
     """Bound the sharpness: the squared error of the share of events, if predicted for every row, in the cells."""
     from calibstat.inference.estimate import interval_of  # it needs this file
@@ -161,7 +160,7 @@ def _of_sharpness(
     same = replace(seen.predictions, rows=rows, variables={"cell": cell}, given=(...,), powers=None)
     constant = Sample.of(same, seen.outcomes)
     try:
-        return interval_of(form.recut(Categories()), Given("cell")(constant), multiplier, None, rng).interval(level)
+        return interval_of(form.recut(Categories()), Given("cell")(constant), n_resamples, None, rng).interval(level)
     except NoInterval:  # that of the calibration says why
         return NO_ENDS
 

@@ -11,7 +11,7 @@ from calibstat._dataclass import dataclass
 from calibstat._progress import one_bar
 from calibstat._text import percent
 from calibstat.data.arrays import RNG, as_generator
-from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_kind, check_share
+from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_kind, check_share, repeats
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator, Evaluator
@@ -24,7 +24,6 @@ from calibstat.inference.results import Inquiry, Result, ends_text, number, pick
 from calibstat.inference.test import events_note, exact_law, fewest_rows, negative_note, size_of_error
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import NullDistribution
-from calibstat.nulls.multiplier import Multiplier
 
 
 @final
@@ -46,8 +45,8 @@ class EquivalenceTest(Result):
     method : str
         What the bound is for, and how it was computed.
     question : Inquiry
-    multiplier : Multiplier
-        The multiplier that drew the noise.
+    n_resamples : int
+        How often noise was drawn.
     fewest : float
         Number of rows of the rarest outcome; with weights, of equally weighted ones that are as good; of clusters in
         which it was seen, where there are any.
@@ -64,7 +63,7 @@ class EquivalenceTest(Result):
     confidence_level: float
     method: str
     question: Inquiry
-    multiplier: Multiplier
+    n_resamples: int
     fewest: float
     noise: Noise
     level: float = LEVEL
@@ -133,8 +132,8 @@ class EquivalenceTest(Result):
     def _values(self) -> dict[str, Any]:
         return (
             self.question.to_dict()
-            | picked(self, "estimate margin within pvalue upper_bound level confidence_level method")
-            | {"null_interval": self.noise[:2], "multiplier": repr(self.multiplier), "notes": self.notes}
+            | picked(self, "estimate margin within pvalue upper_bound level confidence_level method n_resamples")
+            | {"null_interval": self.noise[:2], "notes": self.notes}
         )
 
     def _table(self) -> list[list[str]]:
@@ -172,7 +171,7 @@ def equivalence_test(
 
     A test of calibration cannot say that an error is small; this one can (Schuirmann 1987; Wellek 2010). The upper
     bound is that of ``estimate(..., interval="finite")``, one-sided: it holds at every n, for rare and almost certain
-    events and for weights. For rows in clusters it is that of the multiplier, which is asymptotic.
+    events and for weights. For rows in clusters it is that of one sign for each, which is asymptotic.
 
     Parameters
     ----------
@@ -222,11 +221,11 @@ def equivalence_test(
     question, seen = look_through(sample, estimator, lens, counted=True, labelled=True)
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
-    multiplier = Multiplier(n_resamples)
+    repeats("n_resamples", n_resamples)
     try:
         core, generator = question.estimator.core, as_generator(rng)
         evaluator = core.prepare(seen.predictions)
-        found = _interval_source(core, seen, evaluator, multiplier, generator)
+        found = _interval_source(core, seen, evaluator, n_resamples, generator)
         upper = found.upper(confidence_level)
     except NoInterval as reason:
         raise ValueError(f"equivalence_test: {reason}.") from reason
@@ -238,10 +237,10 @@ def equivalence_test(
         confidence_level=confidence_level,
         method=found.method,
         question=with_counts(question, seen, evaluator.capabilities),
-        multiplier=multiplier,
+        n_resamples=n_resamples,
         fewest=fewest_rows(seen),
         level=level,
-        noise=_noise(core, seen, evaluator, multiplier, found.value, confidence_level, generator),
+        noise=_noise(core, seen, evaluator, n_resamples, found.value, confidence_level, generator),
     )
 
 
@@ -249,14 +248,14 @@ def _noise(
     core: Estimator,
     seen: Sample,
     evaluator: Evaluator,
-    multiplier: Multiplier,
+    n_resamples: int,
     value: float,
     confidence_level: float,
     rng: np.random.Generator,
 ) -> Noise:
     """Say what noise alone gives: computed where it can be, as in a test, otherwise drawn."""
     law: NullDistribution | None = exact_law(core, seen, evaluator) if seen.groups is None else None
-    law = law or redrawn(core, seen, evaluator, multiplier.n_resamples, rng)
+    law = law or redrawn(core, seen, evaluator, n_resamples, rng)
     return Noise.of(law, core.extreme, value, confidence_level)
 
 
@@ -270,10 +269,10 @@ def _checked_margin(margin: float | None) -> float:
 
 
 def _interval_source(
-    core: Estimator, seen: Sample, evaluator: Evaluator, multiplier: Multiplier, rng: np.random.Generator
+    core: Estimator, seen: Sample, evaluator: Evaluator, n_resamples: int, rng: np.random.Generator
 ) -> Interval:
     """Return the law behind the interval, which holds at every n except for rows in clusters."""
-    found = interval_of(core, seen, multiplier, None, rng, evaluator, finite=seen.groups is None)
+    found = interval_of(core, seen, n_resamples, None, rng, evaluator, finite=seen.groups is None)
     if not found.of_error:
         raise NoInterval(f"{core!r} is no error: zero does not mean that nothing is wrong; take ECE or DebiasedL2")
     return found

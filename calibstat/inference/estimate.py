@@ -12,7 +12,7 @@ from calibstat._lazy import special
 from calibstat._progress import one_bar, track
 from calibstat.data.arrays import NUMBERS_IN_MEMORY, RNG, Floats, Ints, as_generator
 from calibstat.data.groups import MINIMUM_CLUSTERS, Groups
-from calibstat.data.parameters import CONFIDENCE_LEVEL, check_share
+from calibstat.data.parameters import CONFIDENCE_LEVEL, check_share, repeats
 from calibstat.data.sample import Sample
 from calibstat.draws.bootstrap import Bootstrap
 from calibstat.draws.labels import redraw_in_clusters
@@ -121,6 +121,7 @@ def estimate(
     by_rows = isinstance(interval, Bootstrap)
     question, seen = look_through(sample, estimator, lens, counted=not by_rows, labelled=True)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
+    repeats("n_resamples", n_resamples)
     if not (interval in (None, "finite") or isinstance(interval, Bootstrap)):
         raise TypeError(
             f"interval is {interval!r}, but 'finite', a Bootstrap or None (the default interval) is expected: for "
@@ -136,9 +137,8 @@ def estimate(
     redraws = None if law else redrawn(core, seen, evaluator, n_resamples, stream)
     draws = () if redraws is None else (redraws.samples,)
     drawn = None if redraws is None else core.headline(redraws.samples)
-    multiplier = Multiplier(n_resamples)
     found, note, notes = _interval(
-        core, seen, drawn, confidence_level, interval, multiplier, generator, evaluator, value
+        core, seen, drawn, confidence_level, interval, n_resamples, generator, evaluator, value
     )
     headline = core.headline(value)
     single, shown, say = np.ndim(headline) == 0, evaluator.present(value), evaluator.capabilities.meaning
@@ -149,7 +149,7 @@ def estimate(
     parts = Parts()
     if is_dataclass(shown) and single and interval is None:
         samples, known_mean = None if redraws is None else redraws.samples, nan if middle is None else middle
-        settings = (confidence_level, multiplier, generator)
+        settings = (confidence_level, n_resamples, generator)
         parts = parts_of(core, seen, evaluator, samples, *settings, found, known_mean)
     numbers = [each.value for each in parts.measures] or shown
     return Estimate(
@@ -204,7 +204,7 @@ def _interval(
     numbers: Floats | None,
     level: float,
     asked: Bootstrap | Literal["finite"] | None,
-    multiplier: Multiplier,
+    n_resamples: int,
     rng: np.random.Generator,
     evaluator: Evaluator,
     value: Floats,
@@ -215,7 +215,7 @@ def _interval(
         return found, f"{asked.kind} bootstrap: known not to cover the true error", events_note(fewest_rows(seen))
     try:
         given = None if evaluator.shape else evaluator
-        chosen = interval_of(core, seen, multiplier, numbers, rng, given, finite=asked == "finite")
+        chosen = interval_of(core, seen, n_resamples, numbers, rng, given, finite=asked == "finite")
         notes = negative_note(float(core.headline(value))) if chosen.of_error else ()
         what = "rows" if seen.groups is None else "clusters"
         about = seen.groups is not None or not chosen.of_error
@@ -255,7 +255,7 @@ def _about(core: Estimator) -> str:
 def interval_of(
     core: Estimator,
     seen: Sample,
-    multiplier: Multiplier,
+    n_resamples: int,
     redraws: Floats | None,
     rng: np.random.Generator,
     evaluator: Evaluator | None = None,
@@ -263,10 +263,10 @@ def interval_of(
 ) -> Interval:
     """Return what the default interval of an estimator is made of, or raise `NoInterval` with the reason.
 
-    The sample is seen through the lens, and `core` is without it. `multiplier` says how many resamples, and
-    `redraws` (R,) are headline values under redraws of the labels, if there are any yet.
-    An evaluator of the headline is taken where it is prepared already. With `finite` the interval of a seminorm holds
-    at every n; otherwise it does where noise is hidden, and as large samples have it elsewhere.
+    The sample is seen through the lens, and `core` is without it. `redraws` (R,) are headline values under redraws of
+    the labels, if there are any yet. An evaluator of the headline is taken where it is prepared already. With `finite`
+    the interval of a seminorm holds at every n; otherwise it does where noise is hidden, and as large samples have it
+    elsewhere.
     """
     evaluator = evaluator or Headline(core).prepare(seen.predictions)
     form = core.noise_form or core.squared_form or core
@@ -294,11 +294,11 @@ def interval_of(
     if finite and expansion is None:
         redraws = np.empty(0)  # not needed where bounds hold at every n
     if redraws is None:  # those of another form, or none yet
-        redraws = redrawn(whole, seen, evaluator, multiplier.n_resamples, rng).samples
+        redraws = redrawn(whole, seen, evaluator, n_resamples, rng).samples
     if expansion is not None:
         square = SquaredInterval.of(form, seen, expansion, redraws, rng)
         return RootInterval(square, f"root of the interval {square.method}") if core.root else square
-    noises, possible = _noises(whole, seen, evaluator, multiplier, redraws, rng, finite)
+    noises, possible = _noises(whole, seen, evaluator, n_resamples, redraws, rng, finite)
     largest = max(value, core.value_range(seen.predictions.n_classes)[1])
     if np.isinf(largest) and any(np.isinf(noise).any() for noise in possible):
         raise NoInterval(f"{core!r} has no largest value, and too few rows (in effect, by weights) for a bound")
@@ -328,7 +328,7 @@ def interval_or_none(
 ) -> ConfidenceInterval | None:
     """Return the default interval, or None where none is known; redraws and evaluator are as for `interval_of`."""
     try:
-        return interval_of(core, seen, Multiplier(n_resamples), redraws, rng, evaluator).interval(confidence_level)
+        return interval_of(core, seen, n_resamples, redraws, rng, evaluator).interval(confidence_level)
     except NoInterval:
         return None
 
@@ -337,15 +337,15 @@ def _noises(
     whole: Estimator,
     seen: Sample,
     evaluator: Evaluator,
-    multiplier: Multiplier,
+    n_resamples: int,
     redraws: Floats,
     rng: np.random.Generator,
     finite: bool,
 ) -> tuple[list[Floats], list[Floats]]:
     """Return draws of a seminorm of the noise, as large samples have it and at possible chances; refuse all zeros."""
-    centred = Multiplier(multiplier.n_resamples, centred=True)
+    centred = Multiplier(n_resamples, centred=True)
     noises = [] if finite else [centred.signs(whole, seen, rng, evaluator).samples, redraws]
-    possible = [] if seen.groups is not None else possible_noise(seen, evaluator, multiplier.n_resamples, rng, finite)
+    possible = [] if seen.groups is not None else possible_noise(seen, evaluator, n_resamples, rng, finite)
     if not any(noise.any() for noise in (*noises, *possible)):
         raise NoInterval(NO_NOISE)
     return noises, possible
@@ -364,7 +364,7 @@ def _half_width(groups: Groups | None, finite: bool) -> str:
 
 
 def _refuse_few_clusters(seen: Sample) -> None:
-    count = None if seen.groups is None else seen.groups.counted(seen.predictions.weights)
+    count = seen.predictions.clusters
     if count is not None and count.too_few:
         raise NoInterval(f"there are {count}, but an interval needs at least {MINIMUM_CLUSTERS}; a test needs fewer")
 

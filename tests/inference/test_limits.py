@@ -42,7 +42,7 @@ def test_intervals_of_few_clusters_are_refused(n_clusters):
     assert found.interval_note.startswith(message)
     assert message in everything(found)
     with pytest.raises(NoInterval, match=re.escape(message)):
-        intervals.interval_of(ECE, clustered(n_clusters), Multiplier(99), None, np.random.default_rng(0))
+        intervals.interval_of(ECE, clustered(n_clusters), 99, None, np.random.default_rng(0))
     with pytest.raises(ValueError, match=re.escape(f"equivalence_test: {message}")):
         equivalence_test(clustered(n_clusters), ECE, 0.1, rng=0)
 
@@ -63,7 +63,7 @@ def excludes_zero(n_clusters, known, runs=400):
         happened = rng.random(400) < p + rng.choice([-0.2, 0.2], n_clusters)[cluster]
         sample = in_groups(happened, p, cluster)
         sample = sample if known else as_if_independent(sample)
-        spread = intervals.interval_of(cs.ECE(cs.EqualMass(1)), sample, Multiplier(199), None, rng)
+        spread = intervals.interval_of(cs.ECE(cs.EqualMass(1)), sample, 199, None, rng)
         found += spread.interval(0.95).low > 0
     return found / runs
 

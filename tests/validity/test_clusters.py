@@ -10,7 +10,6 @@ from scipy.special import expit, logit
 import calibstat as cs
 from calibstat.inference.direction import direction_of
 from calibstat.inference.estimate import interval_of
-from calibstat.nulls.multiplier import Multiplier
 from tests.validity.clustered import WORLDS
 
 pytestmark = pytest.mark.slow
@@ -50,7 +49,7 @@ def truths(world, shift, slope):
 
 def normal_ends(sample, estimator):
     """The default interval, of which nothing is drawn."""
-    return interval_of(estimator, sample, Multiplier(1), np.empty(0), np.random.default_rng(0)).interval(0.95)
+    return interval_of(estimator, sample, 1, np.empty(0), np.random.default_rng(0)).interval(0.95)
 
 
 def times_held(world, moved, runs, names, clusters=True):

@@ -245,7 +245,7 @@ def test_intervals_cover_for_clusters_of_unequal_size(odds):
         truth, ends = float(ECE.prepare(sample.predictions)(chances)), []
         try:
             for seen in (sample, as_if_independent(sample)):
-                ends.append(interval_of(ECE, seen, Multiplier(99), None, rng).interval(0.95))
+                ends.append(interval_of(ECE, seen, 99, None, rng).interval(0.95))
         except NoInterval:
             continue
         covered.append([each.low - 1e-9 <= truth <= each.high for each in ends])

@@ -15,7 +15,6 @@ from calibstat.estimators.base import Headline
 from calibstat.generators import FinitePredictions
 from calibstat.inference.estimate import interval_of
 from calibstat.nulls.consistency import Consistency
-from calibstat.nulls.multiplier import Multiplier
 
 # Predictions, chances, rows: in the rare world 20 events are expected under calibration, and 38 happen.
 WORLDS = {
@@ -56,7 +55,7 @@ def coverage(name, world, weighted, runs, n_resamples=None):
         evaluator = Headline(estimator).prepare(sample.predictions)
         truth = float(evaluator(np.column_stack([1 - chance, chance])))
         redraws = Consistency(n_resamples).draw(Headline(estimator), sample, rng, evaluator).samples
-        found = interval_of(estimator, sample, Multiplier(n_resamples), redraws, rng, evaluator)
+        found = interval_of(estimator, sample, n_resamples, redraws, rng, evaluator)
         halves = {kind: [noise / 2**found.power for noise in getattr(found, kind)] for kind in ("noises", "possible")}
         shrunk = replace(found, **halves)
         for place, each in enumerate((found, shrunk)):
