@@ -38,6 +38,7 @@ from calibstat.auditing.pooled_groups import ROWS
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, Array, Floats, as_generator
+from calibstat.data.groups import ClusterCount
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_kind
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.group_sums import ENOUGH, Layout, Partition, label_sums, sign_sums
@@ -47,7 +48,7 @@ from calibstat.estimators.tally import TallyPlan, ratio
 from calibstat.inference.arguments import check_lens, check_null, check_sample
 from calibstat.inference.direction import Direction, direction_of
 from calibstat.inference.forest import Forest, ForestRow
-from calibstat.inference.intervals import normal_pvalue
+from calibstat.inference.intervals import cluster_error, normal_pvalue
 from calibstat.inference.multiplicity import Adjust, JointTest, Standardize, joint_test, with_enough
 from calibstat.inference.results import RowCounts, picked, small_pvalue
 from calibstat.inference.tails import about_cells, about_detail, adjusted_tails, beyond, cells_tail
@@ -162,7 +163,9 @@ def scan_variables(
     chosen = weak if strong is None else with_enough(strong, null, len(kept), adjust, level, len(seen))[0]
     options = (strong is None, adjust, standardize, confidence_level, as_generator(rng))
     found, note, how = _measured(kept, seen, weak, *options)
-    notes = (check_resamples(adjust, len(kept), weak.n_resamples, level), *more, note)
+    clusters = None if seen.groups is None else seen.groups.counted(seen.predictions.weights)
+    within = "" if clusters is None else str(clusters)
+    notes = (check_resamples(adjust, len(kept), weak.n_resamples, level), *more, note, within)
     means = means_of_groups(Layout([Partition(np.zeros(len(seen), dtype=np.intp), 1)]), seen)[0]
     return VariableScan(
         variables=tuple(sorted(found, key=lambda each: -_RANKS[rank_by](each))),
@@ -185,15 +188,22 @@ def scan_variables(
         counts=RowCounts.of(seen, min(_plan(each, seen).fewest(seen.outcomes) for each, _ in kept)),
         what=in_words(lens, sample.labels, sample.known.seen),
         overall=direction_of(seen),
+        clusters=clusters,
     )
 
 
 def _pvalue_overall(means: Means, seen: Sample) -> float:
-    """Return the two-sided p-value of no error over all rows: normal, the larger variance of labels and residuals."""
+    """Return the two-sided p-value of no error over all rows: normal, the larger variance of labels and residuals.
+
+    Of rows in clusters it is by sums of residuals over these, with Student's law.
+    """
     if seen.predictions.n_classes != 2:
         return np.nan
     mass = all_weights(seen.predictions, None)
     spread = mass * (seen.outcomes - seen.predictions.event - means.residual) / mass.sum()
+    if (groups := seen.groups) is not None:
+        error, freedom = cluster_error(groups.sums(spread), groups.sums(mass))
+        return normal_pvalue(means.residual, error, means.predicted, freedom)
     error = float(np.sqrt((spread**2 / seen.predictions.multiplicity).sum()))
     return normal_pvalue(means.residual, max(means.standard_error, error), means.predicted)
 
@@ -608,7 +618,7 @@ class VariableScan(Findings[VariableFinding]):
     mean_prediction, mean_outcome : float
         Over all rows: the overall bias. NaN for more than two outcomes.
     pvalue_overall : float
-        Of no bias over all rows (normal approximation).
+        Of no bias over all rows (normal approximation, of rows in clusters by sums over these).
     null : Null
         Of the adjusted p-values of VECE.
     rank_by : str
@@ -617,6 +627,8 @@ class VariableScan(Findings[VariableFinding]):
     lens : Lens
     overall : Direction, optional
         What was predicted and what happened over all rows, with the slope; None for more than two outcomes.
+    clusters : ClusterCount, optional
+        Number of clusters, and how many of equal size would be as good, where the rows come in clusters.
     """
 
     variables: tuple[VariableFinding, ...]
@@ -628,6 +640,7 @@ class VariableScan(Findings[VariableFinding]):
     top_label: bool
     lens: Lens
     overall: Direction | None = None
+    clusters: ClusterCount | None = None
 
     _display: ClassVar[str] = "AuditDisplay"
     _row: ClassVar[str] = "variable"
@@ -773,6 +786,7 @@ class VariableScan(Findings[VariableFinding]):
             "lens": repr(self.lens),
             "null": "weak" if self.weak else "strong",
             **picked(self, "rank_by mean_prediction mean_outcome pvalue_overall"),
+            **({} if self.clusters is None else self.clusters.to_dict()),
         }
 
     def _table(self) -> list[list[str]]:

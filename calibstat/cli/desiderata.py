@@ -19,7 +19,7 @@ import calibstat as cs
 from calibstat.cli import options
 from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import Measure, cells, one_question, read_binning, read_sample, variables_asked
-from calibstat.cli.test import CAUTION
+from calibstat.cli.test import caution
 from calibstat.cli.text import VERBOSE, ProgressBar, plain_warnings
 
 
@@ -63,5 +63,5 @@ def run(arguments: argparse.Namespace) -> None:
                 rng=arguments.seed,
             )
     record, screen = found.to_dict(), found.screen(VERBOSE)
-    screen = replace(screen, details=[*screen.details, ("caution", CAUTION.format(these="intervals"))])
+    screen = replace(screen, details=[*screen.details, ("caution", caution("intervals", sample.groups))])
     show_and_draw(arguments, record, screen, found.plot, rows=record["measures"])

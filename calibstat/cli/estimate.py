@@ -23,7 +23,7 @@ from calibstat._text import counted
 from calibstat.cli import options
 from calibstat.cli.pictures import reliability, reliability_questions, show_and_draw
 from calibstat.cli.questions import Measure, Question, panel, read_given, read_sample, variables_asked
-from calibstat.cli.test import CAUTION, cost_of, tell, what_it_costs
+from calibstat.cli.test import caution, cost_of, tell, what_it_costs
 from calibstat.cli.text import VERBOSE, ProgressBar, plain_warnings
 from calibstat.inference.by_lens import EstimatesByLens
 from calibstat.inference.results import picked
@@ -93,6 +93,6 @@ def _report(found: Sequence[cs.Estimate], n_resamples: int, seed: int, costs: Se
     return replace(
         screen,
         answer="\n".join([screen.answer, *costs]),
-        notes=[*screen.notes, CAUTION.format(these="intervals")],
+        notes=[*screen.notes, caution("intervals", found[0].question.clusters)],
         details=[*screen.details, ("redraws", drawn)],
     )

@@ -275,10 +275,13 @@ def ask(
         return tested_together(asked, null, n_resamples, adjust, level)
 
 
-CAUTION = (
-    "{these} do not hold if the model or its calibration was fitted on these rows, if rows come in clusters (several "
-    "of one patient, one video), or if predictions are cross-validated"
-)
+def caution(these: str, clusters: object | None) -> str:
+    """Say when numbers do not hold; it is not asked whether rows come in clusters where these are known."""
+    clustered = "" if clusters is not None else " if rows come in clusters (several of one patient, one video),"
+    return (
+        f"{these} do not hold if the model or its calibration was fitted on these rows,{clustered} or if predictions "
+        "are cross-validated"
+    )
 
 
 def report(found: TestsByLens, seed: int, costs: Sequence[str] = ()) -> Screen:
@@ -289,7 +292,7 @@ def report(found: TestsByLens, seed: int, costs: Sequence[str] = ()) -> Screen:
     return replace(
         screen,
         answer="\n".join([screen.answer, *costs]),
-        notes=[*notes, CAUTION.format(these="p-values")],
+        notes=[*notes, caution("p-values", first.question.clusters)],
         details=[*screen.details, ("seed", str(seed))],
     )
 

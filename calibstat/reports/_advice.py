@@ -24,6 +24,9 @@ def _models(found: Findings) -> list[Block | None]:
     comparison = found.models
     if comparison is None:
         return []
+    first = f"All other sections are about {shown(found.main.model)}, which was named first."
+    if isinstance(comparison, str):
+        return [text(first, f"The models were not compared: {shown(comparison.rstrip('.'))}.")]
     roots = dict(zip(comparison.names, comparison.root_values or comparison.values, strict=True))
     rows = []
     for pair in comparison.pairs:
@@ -49,7 +52,6 @@ def _models(found: Findings) -> list[Block | None]:
         "Each pair of models on the same rows. The error is the root of the mean squared calibration error with its "
         "noise taken off. The p-values are adjusted for all pairs (Holm 1979)."
     )
-    first = f"All other sections are about {shown(found.main.model)}, which was named first."
     return [text(first, strong=which_model(found)), table(caption, columns, rows)]
 
 

@@ -221,7 +221,7 @@ def _look_first(found: Findings) -> list[str]:
 
 def _advice(found: Findings) -> list[str]:
     """Say which model and which calibrator to use."""
-    told = [which_model(found)] if found.models is not None else []
+    told = [which_model(found)] if isinstance(found.models, ModelComparison) else []
     if isinstance(found.calibrators, str) or found.calibrators.calibrator == UNCALIBRATED:
         return told
     return [*told, f"Recalibrating {_model_name(found)}by {shown(found.calibrators.calibrator)} is shown to help."]

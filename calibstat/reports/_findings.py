@@ -32,7 +32,7 @@ from calibstat.inference.compare_models import ModelComparison, compare_models
 from calibstat.inference.direction import CLEAR, Direction, direction_of
 from calibstat.inference.equivalence import EquivalenceTest, equivalence_test
 from calibstat.inference.estimate import estimate
-from calibstat.inference.intervals import Measure
+from calibstat.inference.intervals import Measure, NoInterval
 from calibstat.inference.multiplicity import holm
 from calibstat.inference.results import CalibrationTest, Estimate
 from calibstat.inference.tails import at_smallest, far_below, tail_of
@@ -213,7 +213,7 @@ class Findings:
     not_grouped: str
     scan: VariableScan | None
     not_scanned: str
-    models: ModelComparison | None
+    models: ModelComparison | str | None
     calibrators: CalibratorComparison | str
     margin: EquivalenceTest | None
     detectable: MinimumDetectable | str
@@ -258,9 +258,9 @@ class Findings:
     @property
     def results(self) -> list[Any]:
         """All results, for their citations."""
-        found = [self.main.test, self.main.size, self.worst_test, self.scan, self.models, self.margin]
+        found = [self.main.test, self.main.size, self.worst_test, self.scan, self.margin]
         audits = [] if self.groups is None else [self.groups.errors]
-        others = [each for each in (self.calibrators, self.detectable) if not isinstance(each, str)]
+        others = [each for each in (self.models, self.calibrators, self.detectable) if not isinstance(each, str)]
         return [each for each in [*found, *audits, *others] if each is not None]
 
 
@@ -481,14 +481,18 @@ def _why_not(names: Sequence[str], reason: str) -> str:
 # What to do.
 
 
-def _compared(samples: Mapping[str, Sample], main: View, options: Options) -> ModelComparison | None:
+def _compared(samples: Mapping[str, Sample], main: View, options: Options) -> ModelComparison | str | None:
+    """Compare the models, or say why such rows show no noise of a difference; None of a single model."""
     if len(samples) < 2:
         return None
     core: Any = main.size.question.estimator.core
     estimator = DebiasedL2(core.binning)
-    return compare_models(
-        samples, estimator, lens=main.lens, level=options.level, confidence_level=1 - options.level, rng=options.rng
-    )
+    try:
+        return compare_models(
+            samples, estimator, lens=main.lens, level=options.level, confidence_level=1 - options.level, rng=options.rng
+        )
+    except NoInterval as reason:
+        return str(reason)
 
 
 def _calibrators(part: Sample, main: View, options: Options) -> CalibratorComparison | str:
@@ -523,6 +527,8 @@ def _detectable(part: Sample, main: View, options: Options) -> tuple[MinimumDete
     seen = main.lens(part)
     if seen.predictions.n_classes != 2:
         return "more than two outcomes are seen at once", len(seen)
+    if seen.groups is not None:
+        return "rows come in clusters", len(seen)
     test = main.size.question.estimator.core
     family = ErrorFamily(seen.predictions.event, measure=ECE())
     try:

@@ -41,7 +41,7 @@ def method(found: Findings) -> Section:
             "A p-value is the chance that a calibrated model, with the same predictions, shows an error at least as "
             "large as this one: labels are drawn from the predictions again and again, and the data are one set among "
             "them (Vaicenavicius et al. 2019; Phipson & Smyth 2010).",
-            "That is exact at every number of rows; where something is approximate, it says so below.",
+            _exact(found),
             "The average error is that of cells: groups of rows with similar predictions, 15 with equally many rows, "
             "or fewer where each would have fewer than ten.",
         ),
@@ -64,6 +64,18 @@ def method(found: Findings) -> Section:
     blocks += [text(strong="Papers"), {"kind": "terms", "terms": [_paper(each) for each in _cited(found)]}]
     blocks += _again(found)
     return section("method", "Method", "How was this computed?", [each for each in blocks if each])
+
+
+def _exact(found: Findings) -> str:
+    """Say where p-values are exact."""
+    clusters = found.main.test.question.clusters
+    if clusters is None:
+        return "That is exact at every number of rows; where something is approximate, it says so below."
+    return (
+        f"Rows come in {shown(str(clusters))}, and those of a cluster may depend on each other. So the p-value is the "
+        "larger of two: of labels drawn as dependent within clusters as the data leave possible, and of random signs "
+        "of the errors of whole clusters. That is approximate, for many clusters."
+    )
 
 
 def _mean_of_group(found: Findings) -> Result | None:

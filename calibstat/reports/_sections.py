@@ -202,9 +202,11 @@ def _numbers(found: Findings) -> Block | None:
 def _limits(found: Findings) -> list[str]:
     notes = [note for view in found.own[:1] for note in (*view.test.notes, *view.size.notes)]
     plain = [note for note in dict.fromkeys(notes) if "null=" not in note and "(" not in note[:3]]
+    clusters = found.own[0].test.question.clusters
+    clustered = "" if clusters is not None else " if rows come in clusters (several of one patient, one video),"
     told = [
-        "P-values and intervals do not hold if the model or its calibrator was fitted on these rows, if rows come in "
-        "clusters (several of one patient, one video), or if predictions are cross-validated.",
+        f"P-values and intervals do not hold if the model or its calibrator was fitted on these rows,{clustered} or if "
+        "predictions are cross-validated.",
         "A p-value above the level is no evidence that the model is calibrated.",
     ]
     return [*told, *(f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in plain)]

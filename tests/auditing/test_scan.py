@@ -329,3 +329,20 @@ def test_the_worst_of_merged_levels_has_its_own_name():
     assert (worst.level, worst.n) == ("e", 20)
     assert worst.mean_outcome == pytest.approx(y[job == "e"].mean())
     assert "worst at e: predicts too low (0.300 predicted, " in scan.verdict
+
+
+def test_the_overall_bias_of_rows_in_clusters_is_judged_by_these():
+    """Copies of 100 rows say no more than the rows do."""
+    rng = np.random.default_rng(7)
+    p, copies = rng.random(100), np.repeat(np.arange(100), 8)
+    y = (rng.random(100) < p - 0.1).astype(int)
+    variables = {"v": rng.random(800)}
+    rows, apart = (
+        scan_variables(cs.Sample(y[copies], p[copies], variables=variables, groups=groups), n_resamples=99, rng=0)
+        for groups in (copies, None)
+    )
+    once = stats.ttest_1samp(y - p, 0).pvalue
+    assert rows.pvalue_overall == pytest.approx(once, rel=0.02)
+    assert apart.pvalue_overall < once / 100
+    assert "100 clusters (groups)" in rows.notes
+    assert (rows.to_dict()["n_clusters"], "n_clusters" in apart.to_dict()) == (100, False)

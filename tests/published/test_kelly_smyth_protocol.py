@@ -69,19 +69,33 @@ def test_evaluated_convention_judges_what_a_calibrator_says(disease):
     assert 0.005 < found["beta"].ece_null_mean < 0.03
 
 
-@pytest.mark.xfail(reason="one split decides whether the tree cuts the age: to be judged over several splits")
 def test_kelly_smyth_2023_variable_based_calibration_removes_what_others_leave(disease):
-    """Their finding: after beta calibration the error over the variable stays; variable-based takes it away."""
+    """Their finding: after beta calibration the error over the variable stays; variable-based takes most of it away.
+
+    In their tables beta leaves 9.59 and 2.77 %, variable-based 2.11 and 0.52 %. Whether its tree cuts the age where the
+    error changes differs from split to split, so that 24 splits are judged.
+    """
+    y, p, age = disease
+    models = {"beta": cal.Beta(), "variable-based": cal.VariableBased("age")}
+    found = [
+        variable_based_protocol(y, p, age, name="age", calibrators=models, n_resamples=199, rng=seed)
+        for seed in range(24)
+    ]
+    before, beta, by_age = np.array([[each.vece for each in split.errors] for split in found]).T
+    assert np.mean(beta) == pytest.approx(np.mean(before), rel=0.1)
+    assert max(split["beta"].vece_pvalue for split in found) <= 0.01
+    assert np.mean(by_age) < 0.6 * np.mean(beta)
+    assert np.mean(by_age < beta) > 0.9
+
+
+def test_what_is_printed(disease):
     y, p, age = disease
     found = variable_based_protocol(y, p, age, name="age", n_resamples=199, rng=0)
-    assert found["beta"].vece > 3 * found["variable-based"].vece
-    assert found["beta"].vece_pvalue <= 0.01
-    assert found["variable-based"].vece < 0.04
     text = " ".join(found.to_text(verbose=True).split())
     assert text.startswith("Smallest error of the confidence in the predicted class over age: variable-based, ")
     assert "VECE over the variable" in text
     assert "binned in 10 cells" in text
-    assert "noise is the mean of the errors of a calibrated model" in text
+    assert "noise is the mean of the errors of a calibrated model with as many rows; p of each error is exact" in text
     frame = found.to_frame()
     assert list(frame["name"]) == ["uncalibrated", "scaling-binning", "platt", "beta", "variable-based"]
     assert found.to_dict()["n_test"] == 3000

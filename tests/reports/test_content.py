@@ -77,6 +77,7 @@ MADE = {
     "canonical": lambda: cs.report(several(4), lens=cs.Canonical(), calibrators={}),
     "confidence": lambda: cs.report(cs.Sample.from_confidence(np.arange(300) % 3 > 0, np.linspace(0.4, 0.99, 300))),
     "weights": lambda: cs.report(two(sample_weight=np.random.default_rng(0).random(1500)), calibrators={}),
+    "clusters": lambda: cs.report(two(groups=np.arange(1500) // 5), calibrators={}),
     "hostile": lambda: cs.report(hostile(), by=[TERMINAL, f"a {EVIL}"], calibrators={}),
 }
 made: dict[str, cs.Report] = {}
@@ -306,6 +307,16 @@ def test_a_calibrator_is_recommended_only_where_it_is_better():
 
 def test_what_could_have_been_missed_is_said():
     assert "rows would have shown it with a chance of 80 %" in words_of("two")
+
+
+def test_of_rows_in_clusters_nothing_is_said_as_of_independent_ones():
+    said = words_of("clusters")
+    assert "Rows come in 300 clusters (groups)" in said
+    assert "exact at every number" not in said
+    assert "if rows come in clusters" not in said
+    assert "It is not known how small an error these rows would have shown: rows come in clusters." in said
+    assert "exact at every number" in words_of("two")
+    assert "if rows come in clusters" in words_of("two")
 
 
 # Words rest on evidence.

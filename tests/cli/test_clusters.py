@@ -1,0 +1,28 @@
+"""Rows in clusters: nothing warns of what is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import write_csv
+
+
+@pytest.fixture(scope="module")
+def repeats(folder):
+    """Sixty questions, asked four times each."""
+    rng = np.random.default_rng(8)
+    question = np.repeat(np.arange(60), 4)
+    p = rng.random(60)[question]
+    columns = {"y": (rng.random(240) < p).astype(int), "p": p, "age": rng.integers(20, 80, 240), "question": question}
+    return write_csv(folder / "repeats.csv", columns)
+
+
+@pytest.mark.parametrize("command", [("test",), ("estimate",), ("desiderata",), ("audit", "--by", "age"), ("scan",)])
+def test_no_caution_of_clusters_where_they_are_named(run, repeats, command):
+    name, *more = command
+    asked = (name, repeats, "--label", "y", "--probs", "p", *more, "--n-resamples", "99", "--verbose")
+    named, unnamed = (" ".join(run(*asked, *groups)[1].split()) for groups in (("--groups", "question"), ()))
+    assert "do not hold if the model or its calibration was fitted on these rows" in named
+    assert "rows come in clusters" not in named
+    assert "if rows come in clusters (several of one patient, one video)" in unnamed
