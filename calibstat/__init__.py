@@ -140,6 +140,7 @@ _MODULES = {
     "displays.validity_curve": ["ValidityCurveDisplay"],
     "displays.variable": ["VariableDisplay"],
     "reports.report": ["Report", "report"],
+    "scoring": ["scorer"],
     "sweeps.summary": ["summarise"],
     "sweeps.sweep": ["Sweep"],
 }

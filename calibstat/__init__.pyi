@@ -236,6 +236,7 @@ from calibstat.planning.precision import precision_n as precision_n
 from calibstat.references import cite as cite
 from calibstat.reports.report import Report as Report
 from calibstat.reports.report import report as report
+from calibstat.scoring import scorer as scorer
 from calibstat.sweeps.summary import summarise as summarise
 from calibstat.sweeps.sweep import Sweep as Sweep
 

@@ -72,6 +72,7 @@ LAYERS = {
     "auditing": JUDGED,
     "monitoring": JUDGED,
     "testing": JUDGED,
+    "scoring": MEASURED,
     "cli": WORLDS
     | {
         "displays",
@@ -107,7 +108,7 @@ DOORS = {
     "zarr": ("sweeps/",),
     "threadpoolctl": ("sweeps/",),
     "statsmodels": (),
-    "sklearn": ("calibrators/", "auditing/learner.py", "cli/demo.py"),
+    "sklearn": ("calibrators/", "auditing/learner.py", "scoring.py", "cli/demo.py"),
     "numba": ("_fast/",),
     "tqdm": ("_progress.py",),
     "jinja2": ("reports/",),
@@ -176,6 +177,7 @@ INSIDE = {
     ("inference/test.py", "calibstat.nulls.linear"),
     ("nulls/exact.py", "calibstat.nulls.linear"),
     ("monitoring/watch.py", "xarray"),
+    ("scoring.py", "sklearn.utils.metadata_routing"),
     ("sweeps/store.py", "xarray"),
 }
 ONLY_INSIDE = ("pandas", "xarray", "pyarrow")

@@ -479,9 +479,16 @@ class Estimator(HasParameters, ABC):
         recut: Estimator = replace(self, binning=binning)  # type: ignore[type-var]
         return recut
 
+    @property
+    def __name__(self) -> str:
+        """The name of the class, as scikit-learn asks it of a metric."""
+        return type(self).__name__
+
     @final
-    def __call__(self, sample: Sample) -> Any:
-        """Evaluate on a sample; an error says why where there is no row, or no value."""
+    def __call__(self, sample: Sample, y_prob: Any = None, *, sample_weight: Any = None) -> Any:
+        """Evaluate on a sample, or as a metric on (y_true, y_prob); an error says why there is no row, or no value."""
+        if y_prob is not None:
+            sample = Sample(sample, y_prob, sample_weight=sample_weight)
         lens = self.lens
         seen = sample if lens is CANONICAL else lens(sample)
         refuse_empty(seen, lens)

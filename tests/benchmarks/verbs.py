@@ -163,7 +163,7 @@ VERBS = {
     "anderson_darling_sf": Verb(lambda raw: cs.anderson_darling_sf(1.2), 0.009, 0.008),
 }
 # These only set or convert something.
-WITHOUT_WORK = {"accelerate", "as_generator"}
+WITHOUT_WORK = {"accelerate", "as_generator", "scorer"}
 
 
 def public_functions():
