@@ -479,10 +479,12 @@ class Estimator(HasParameters, ABC):
         recut: Estimator = replace(self, binning=binning)  # type: ignore[type-var]
         return recut
 
-    @property
-    def __name__(self) -> str:
-        """The name of the class, as scikit-learn asks it of a metric."""
-        return type(self).__name__
+    if not TYPE_CHECKING:  # a type checker would take it for the name of the class
+
+        @property
+        def __name__(self) -> str:
+            """The name of the class, as scikit-learn asks it of a metric."""
+            return type(self).__name__
 
     @final
     def __call__(self, sample: Sample, y_prob: Any = None, *, sample_weight: Any = None) -> Any:
