@@ -192,7 +192,7 @@ def subgroup_audit(
         n_resamples=measured.n_resamples,
         estimator=whole,
         assumed=f"in every group, {assumed}; all groups on the same draws",
-        notes=tuple(each for each in (few, *replaced, *more, measured.note, clustered) if each),
+        notes=tuple(each for each in (sample.hint, few, *replaced, *more, measured.note, clustered) if each),
         how=measured.how,
         source=seen.predictions.source,
         counts=RowCounts.of(seen, fewest_in_groups(layout, seen)),

@@ -157,6 +157,7 @@ def learner_audit(
     held = [(box, rows) for box, rows in zip(where, inside, strict=True) if len(rows)]
     leaves = [LeafFinding.of(box, features, rows, is_top_label(lens, seen), tail) for box, rows in held]
     found = seen.predictions.clusters
+    hints = (sample.hint,) if sample.hint else ()
     return LearnerAudit(
         statistic=statistic,
         pvalue=float(special.chdtrc(2 * n_blocks, statistic)),
@@ -170,7 +171,7 @@ def learner_audit(
         n=len(seen),
         n_unseen=int(last.sum()),
         lens=lens,
-        notes=notes if found is None else (*notes, str(found)),
+        notes=(*hints, *notes) if found is None else (*notes, str(found)),
         source=seen.predictions.source,
         counts=RowCounts.of(seen, min(fewest_rows(rows) for _, rows in held)),
         what=in_words(lens, sample.labels, sample.predictions.seen),

@@ -182,7 +182,7 @@ def scan_variables(
         n=seen.predictions.n_rows,
         n_resamples=weak.n_resamples,
         left_out=tuple(left_out),
-        notes=tuple(filter(None, notes)),
+        notes=tuple(filter(None, (sample.hint, *notes))),
         how=tuple(filter(None, (merged, how))),
         source=seen.predictions.source,
         counts=RowCounts.of(seen, min(_plan(each, seen).fewest(seen.outcomes) for each, _ in kept)),

@@ -63,5 +63,6 @@ def run(arguments: argparse.Namespace) -> None:
                 rng=arguments.seed,
             )
     record, screen = found.to_dict(), found.screen(VERBOSE)
-    screen = replace(screen, details=[*screen.details, ("caution", caution("intervals", sample.groups))])
+    limits = caution("intervals", sample.groups or sample.hint)
+    screen = replace(screen, details=[*screen.details, ("caution", limits)])
     show_and_draw(arguments, record, screen, found.plot, rows=record["measures"])

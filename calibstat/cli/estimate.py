@@ -93,6 +93,6 @@ def _report(found: Sequence[cs.Estimate], n_resamples: int, seed: int, costs: Se
     return replace(
         screen,
         answer="\n".join([screen.answer, *costs]),
-        notes=[*screen.notes, caution("intervals", found[0].question.clusters)],
+        notes=[*screen.notes, caution("intervals", found[0].question.clusters or found[0].question.hint)],
         details=[*screen.details, ("redraws", drawn)],
     )

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Collection, Sequence
 from importlib import import_module
 from pathlib import Path
+from shlex import quote
 from types import ModuleType
 from typing import NoReturn
 
@@ -191,6 +192,7 @@ def in_options(text: str) -> str:
     """Name options instead of arguments in a message, and say in words what it says in Python."""
     for python, words in _IN_WORDS.items():
         text = text.replace(python, words)
+    text = re.sub(r"give groups=(?:'([^']*)')?", lambda found: f"give --groups {quote(found[1] or 'COL')}", text)
     labels = re.search(r"labels=\[([^\]]*)\]", text)
     if labels:
         names = (label.strip().strip("'\"") for label in labels[1].split(","))

@@ -540,7 +540,7 @@ def examined(arguments: argparse.Namespace, found: dict[str, Any]) -> cs.Sample:
     if {each.lower() for each in lens} - {"canonical"}:
         raise ValueError("--confidence is the top label already: leave --lens out")
     asked = confidence_arguments(found["y_true"], found["y_prob"])
-    others = {key: found[key] for key in ("variables", "sample_weight", "groups", "groups_name")}
+    others = {key: found[key] for key in ("variables", "sample_weight", "groups", "groups_name", "identifier")}
     return cs.Sample._examined("the top label", **asked, **others, nan_policy=arguments.nan_policy)
 
 

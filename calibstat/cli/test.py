@@ -235,7 +235,8 @@ def record(question: Question, found: TestsByLens, place: int) -> dict[str, Any]
         "tail": found.tails[place],
         "hypothesis": test.hypothesis,
         "source": test.question.source,
-        **picked(test, "n_resamples level notes"),
+        **picked(test, "n_resamples level"),
+        "notes": test.to_dict()["notes"],
         "kind": test.panel and test.panel.kind,
         "panel": test.panel and dict(zip(test.panel.names, test.panel.pvalues, strict=True)),
     }
@@ -275,9 +276,9 @@ def ask(
         return tested_together(asked, null, n_resamples, adjust, level)
 
 
-def caution(these: str, clusters: object | None) -> str:
-    """Say when numbers do not hold; it is not asked whether rows come in clusters where these are known."""
-    clustered = "" if clusters is not None else " if rows come in clusters (several of one patient, one video),"
+def caution(these: str, clusters: object) -> str:
+    """Say when numbers do not hold; it is not asked whether rows come in clusters where that is known, or told."""
+    clustered = "" if clusters else " if rows come in clusters (several of one patient, one video),"
     return (
         f"{these} do not hold if the model or its calibration was fitted on these rows,{clustered} or if predictions "
         "are cross-validated"
@@ -292,7 +293,7 @@ def report(found: TestsByLens, seed: int, costs: Sequence[str] = ()) -> Screen:
     return replace(
         screen,
         answer="\n".join([screen.answer, *costs]),
-        notes=[*notes, caution("p-values", first.question.clusters)],
+        notes=[*notes, caution("p-values", first.question.clusters or first.question.hint)],
         details=[*screen.details, ("seed", str(seed))],
     )
 

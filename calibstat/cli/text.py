@@ -42,7 +42,9 @@ def show(form: str, record: Any, text: object, rows: Sequence[dict[str, Any]] = 
 def _written(found: object, verbose: bool) -> str:
     if hasattr(found, "screen"):
         found = found.screen(VERBOSE)
-    return found.text(verbose=verbose) if isinstance(found, Screen) else str(found)
+    if not isinstance(found, Screen):
+        return str(found)
+    return replace(found, notes=[*map(in_options, found.notes)]).text(verbose=verbose)
 
 
 def noted(found: Any, note: str) -> Screen:

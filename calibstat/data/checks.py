@@ -34,6 +34,7 @@ class Examined:
     source: str  # one line: which class each column was taken for
     guessed: bool  # whether columns have names, which spell no labels, so that these were sorted
     top: Top | None = None  # of the rows, if it was found on the way
+    identifier: str = ""  # what a column that was left out says of clusters
 
     @property
     def probabilities(self) -> Array:
@@ -53,13 +54,15 @@ def examine(
     nan_policy: str = "raise",
     prevalence: Any = None,
     columns: Sequence[str] | None = None,
+    identifier: str | None = None,
     ask: bool = False,
 ) -> Examined:
     """Check the arguments of a sample and copy them.
 
     The arguments are those of `Sample`; `columns` are the names of the columns of `y_prob`, and `groups_name` is that
-    of the column of groups, where the caller knows them. With `ask`, names of several columns that spell no labels are
-    an error. An error says what was found, what was expected and what to do.
+    of the column of groups, where the caller knows them; `identifier` is what another column says of groups that were
+    not named. With `ask`, names of several columns that spell no labels are an error. An error says what was found,
+    what was expected and what to do.
     """
     given = gather(y_true, y_prob, variables, sample_weight, (groups, groups_name))
     vector = given.rows.ndim == 1
@@ -90,6 +93,7 @@ def examine(
         source + omitted,
         guessed,
         top,
+        identifier or "",
     )
 
 

@@ -78,6 +78,11 @@ class CountedSample(Sample):
         return locked(np.repeat(codes.ravel(), self.counts.ravel()))
 
     @property
+    def hint(self) -> str:
+        """Nothing: rows that are counted are equal."""
+        return ""
+
+    @property
     def most(self) -> int:
         """How many rows are written out at most."""
         return MOST_WRITTEN_OUT // self.each.rows[:1].size
@@ -178,6 +183,7 @@ def counted_sample(
     prevalence: Any = None,
     columns: Sequence[str] | None = None,
     count_columns: Sequence[str] | None = None,
+    identifier: str | None = None,  # noqa: ARG001 - equal rows are counted, so that it has a row for each
 ) -> CountedSample:
     """Check the arguments of `Sample.from_counts`; the names of columns of `y_prob` and `counts` may be known."""
     if prevalence is not None:

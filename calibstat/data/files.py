@@ -360,6 +360,7 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
 DECOMPRESSED_BY = {b"\x1f\x8b": "zcat", b"BZh": "bzcat", b"\xfd7zXZ": "xzcat", b"\x28\xb5\x2f\xfd": "zstdcat"}
 DELIMITED = (".csv", ".tsv", ".txt")
 JSON_LINES = (".jsonl", ".ndjson")
+_ARRAYS = (".npz", ".nc", ".netcdf")  # of any number and shape, of which only those that are named are opened
 READERS: dict[str, Callable[[Path, Choose], dict[str, Any]]] = {
     **dict.fromkeys(DELIMITED, read_delimited),
     **dict.fromkeys(JSON_LINES, read_json_lines),
@@ -381,7 +382,8 @@ def file_arguments(path: Any, **asked: Any) -> dict[str, Any]:
     where = "standard input" if str(path) == "-" else shown(path, MOST_OF_A_LINE)
 
     def choose(names: list[str]) -> Selection:
-        return select(names, **asked, where=where)
+        chosen = select(names, **asked, where=where)
+        return chosen if Path(path).suffix.lower() in _ARRAYS else chosen.looking_at(names)
 
     with Interrupts() as interrupts, bar_on_terminal():
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, TypeAlias
@@ -15,6 +16,7 @@ from calibstat._text import counted, is_number, shown
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.checks import all_of
 from calibstat.data.columns import Column, as_array, as_text, column, names_of, refuse_lazy
+from calibstat.data.repeats import hint_of_column, identifiers
 
 Names: TypeAlias = str | Sequence[str]
 
@@ -28,13 +30,19 @@ class Selection:
     variables: list[str]
     sample_weight: str | None
     groups: str | None = None
+    identifier: str | None = None  # looked at only for whether its values repeat
 
     @property
     def names(self) -> list[str]:
         """The names of all columns, each once."""
         happened = [name for names in self.outcome.values() for name in names]
-        single = [name for name in (self.sample_weight, self.groups) if name is not None]
+        single = [name for name in (self.sample_weight, self.groups, self.identifier) if name is not None]
         return list(dict.fromkeys([*happened, *self.y_prob, *self.variables, *single]))
+
+    def looking_at(self, names: Sequence[str]) -> Selection:
+        """Return the same columns and, where none says which rows belong together, the first that looks like that."""
+        found = [] if self.groups is not None else identifiers(names, self.names)
+        return replace(self, identifier=found[0]) if found else self
 
 
 def select(
@@ -176,7 +184,8 @@ def frame_arguments(frame: Any, **asked: Any) -> dict[str, Any]:
     named as for `select`, and a single two-dimensional one may hold all probabilities. Raises a ValueError if a column
     is missing or probabilities are not numbers, and a TypeError if `frame` is no frame.
     """
-    return arguments_from(frame, select(frame_names(frame), **asked, where="the frame"))
+    names = frame_names(frame)
+    return arguments_from(frame, select(names, **asked, where="the frame").looking_at(names))
 
 
 def frame_names(frame: Any) -> list[str]:
@@ -218,6 +227,9 @@ def arguments_from(frame: Any, chosen: Selection) -> dict[str, Any]:
         "sample_weight": sample_weight,
         "groups": None if chosen.groups is None else frame[chosen.groups],
         "groups_name": chosen.groups,
+        "identifier": None
+        if chosen.identifier is None
+        else hint_of_column(chosen.identifier, frame[chosen.identifier]),
         "columns": columns,
     }
 

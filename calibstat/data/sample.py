@@ -30,6 +30,7 @@ from calibstat.data.checks import Examined, examine, locked, warn_of_order
 from calibstat.data.frames import confidence_arguments, estimator_arguments, frame_arguments
 from calibstat.data.groups import ClusterCount, Groups
 from calibstat.data.parameters import keep
+from calibstat.data.repeats import hint_of_rows
 from calibstat.data.rounding import SAME
 
 
@@ -137,7 +138,7 @@ class Sample:
         if not seen:
             warn_of_order(found)
         known = (found.rows, found.classes, found.weights, found.variables)
-        made = Predictions(*known, source=found.source, seen=seen, groups=found.groups)
+        made = Predictions(*known, source=found.source, seen=seen, groups=found.groups, identifier=found.identifier)
         keep(self, predictions=made, outcomes=found.outcomes)
         if found.top is not None:
             keep(self.predictions, top=found.top)
@@ -415,6 +416,15 @@ class Sample:
         """Which rows belong together; None where each row is by itself."""
         return self.known.groups
 
+    @cached_property
+    def hint(self) -> str:
+        """What says that rows may come in clusters, where no groups were given; "" where nothing does."""
+        known = self.known
+        if known.groups is not None or known.counts is not None:
+            return ""
+        columns = [*np.atleast_2d(known.rows.T), *(each.values for each in known.variables.values())]
+        return known.identifier or hint_of_rows(columns, self.outcomes)
+
     @property
     def known(self) -> Predictions:
         """The predictions as they were passed, with the weights of single rows; to be asked what they are."""
@@ -469,6 +479,8 @@ class Predictions:
         third and fourth powers of their distances to it.
     groups : Groups, optional
         Which rows belong together and may depend on each other; None where all rows are independent.
+    identifier : str
+        What a column of the file or frame that was left out says of clusters, if there is one.
     """
 
     rows: Array
@@ -481,6 +493,7 @@ class Predictions:
     counts: Floats | None = None
     powers: Floats | None = None
     groups: Groups | None = None
+    identifier: str = ""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -677,5 +690,6 @@ class Predictions:
             counts=None if self.counts is None else self.counts[rows],
             powers=None if self.powers is None else self.powers[rows],
             groups=None if self.groups is None else self.groups.take(rows),
+            identifier="",
             variables={name: variable.take(rows) for name, variable in self.variables.items()},
         )

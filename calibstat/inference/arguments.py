@@ -37,9 +37,8 @@ def look_through(
     found = predictions.n_classes, predictions.given, predictions.source
     counts = RowCounts(predictions.effective_rows, predictions.largest_share)
     before = sample.labels, sample.known.seen
-    return Inquiry(
-        asked, predictions.n_rows, *found, counts, clusters=predictions.clusters, before=before, seen=seen
-    ), seen
+    further: dict[str, Any] = {"clusters": predictions.clusters, "hint": sample.hint, "before": before, "seen": seen}
+    return Inquiry(asked, predictions.n_rows, *found, counts, **further), seen
 
 
 def with_counts(question: Inquiry, seen: Sample, offers: Capabilities) -> Inquiry:

@@ -96,7 +96,9 @@ class Result(ABC):
     @final
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name, as JSON can hold them; a number that is not finite is None."""
-        return plain(self._values() | self._counted())
+        values = self._values()
+        noted = {"notes": [*self._hints, *values["notes"]]} if "notes" in values else {}
+        return plain(values | noted | self._counted())
 
     @final
     def to_frame(self) -> pd.DataFrame:
@@ -145,9 +147,17 @@ class Result(ABC):
     @final
     def screen(self, more: str = ".to_text(verbose=True)") -> Screen:
         """Return what a person sees of the result; `more` says how to see the rest."""
+        notes = [*self._hints, *self._notes()]
         return Screen(
-            self.verdict, self._table(), self._notes(), self._details(), self._text_columns, self._spare_columns, more
+            self.verdict, self._table(), notes, self._details(), self._text_columns, self._spare_columns, more
         )
+
+    @property
+    def _hints(self) -> list[str]:
+        """Which clusters there may be, of the questions that the result answers."""
+        several = getattr(self, "questions", None) or getattr(self, "_questions", None)
+        asked = several or [getattr(self, "question", None)]
+        return [*dict.fromkeys(each.hint for each in asked if isinstance(each, Inquiry) and each.hint)]
 
     @final
     def __str__(self) -> str:
@@ -642,9 +652,9 @@ class Inquiry:
     """The estimator, the lens and the data of a question: the part that every result shares.
 
     `given` is what was conditioned on, where ``...`` is the prediction; `source` says which class each column was taken
-    for when the sample was made; `clusters` are those that the method drew whole, if there were any; `before`
-    are the classes before the lens, and how these had been seen; `seen` is the sample as it was looked at, which a
-    pickled result leaves behind.
+    for when the sample was made; `clusters` are those that the method drew whole, if there were any, and `hint` says
+    that there may be some that were not named; `before` are the classes before the lens, and how these had been seen;
+    `seen` is the sample as it was looked at, which a pickled result leaves behind.
     """
 
     estimator: Estimator
@@ -654,6 +664,7 @@ class Inquiry:
     source: str
     counts: RowCounts
     clusters: ClusterCount | None = None
+    hint: str = ""
     before: tuple[Sequence[Hashable], str] = ((), "")
     seen: Sample | None = None
 

@@ -215,7 +215,7 @@ def sentences(found: Findings) -> list[str]:
 
 def _look_first(found: Findings) -> list[str]:
     """Say what was found while the data were read that may make all of this wrong."""
-    notes = dict.fromkeys(note for sample in found.samples.values() for note in sample.notes)
+    notes = dict.fromkeys(note for sample in found.samples.values() for note in (*sample.notes, sample.hint) if note)
     return [f"Look at the data first: {words.of_reading(note).rstrip('.')}." for note in notes]
 
 

@@ -133,6 +133,8 @@ _ARGUMENTS = {
     "y_prob": "the probabilities",
     "y_true": "the labels",
     " (labels=)": ", as they were named",
+    "give groups='": "name them as the groups: '",
+    "give groups=": "say which rows these are",
 }
 
 

@@ -282,6 +282,8 @@ def test_only_named_columns_are_read(tmp_path, monkeypatch):
     original = pd.read_csv
     monkeypatch.setattr(pd, "read_csv", lambda *a, **k: seen.append(k.get("usecols")) or original(*a, **k))
     read(written(tmp_path, TEXT))
+    assert sorted(seen[-1]) == [0, 1, 2, 3]  # an identifier is looked at
+    read(written(tmp_path, TEXT.replace("id", "height")))
     assert sorted(seen[-1]) == [1, 2, 3]
 
 
