@@ -14,6 +14,7 @@ from calibstat._lazy import special
 from calibstat._progress import one_bar
 from calibstat._text import counted, percent
 from calibstat.data.arrays import RNG, Array, Floats, as_generator
+from calibstat.data.groups import Groups
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, repeats, true_or_false
 from calibstat.data.rounding import ROUNDING, SAME, rounded_up
 from calibstat.data.sample import Predictions, Sample
@@ -24,16 +25,9 @@ from calibstat.draws.whole_cells import redraw_squares
 from calibstat.estimators.base import Estimator, Evaluator, Headline
 from calibstat.estimators.panels import default_comparison
 from calibstat.estimators.tally import Tally, over_components
-from calibstat.inference.arguments import (
-    ONE_BY_ONE,
-    behind,
-    check_sample,
-    look_through,
-    refuse_clusters,
-    refuse_counted,
-    with_counts,
-)
+from calibstat.inference.arguments import behind, check_sample, look_through, refuse_counted, with_counts
 from calibstat.inference.by_lens import one_lens
+from calibstat.inference.cluster_values import ClusterValue, error_apart
 from calibstat.inference.differences import (
     FEW_OTHERS,
     Expanded,
@@ -68,6 +62,7 @@ from calibstat.inference.results import (
 from calibstat.inference.tails import far_below, normal_tail, tail_text
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import EmpiricalNull, monte_carlo_pvalue, tie_slack
+from calibstat.nulls.multiplier import LargerPValue, Multiplier
 
 
 @one_bar
@@ -163,8 +158,6 @@ def comparison_test(
     refuse_counted("comparison_test", a, b)
     check_sample(a)
     check_sample(b)
-    for each in (a, b):
-        refuse_clusters(each, "comparison_test", ONE_BY_ONE)
     b = with_labels(a.labels, b)
     estimator = to_compare(a, lens, estimator)
     looked = look_through(a, estimator), look_through(b, estimator)
@@ -176,7 +169,13 @@ def comparison_test(
     first, second = (expanded(estimator, *each) for each in zip(seen, evaluators, strict=True))
     values = first, second
     own, gains, rows = None, None, None
-    if first.squared:
+    clusters = ClusterValue.of_both(first, second, "comparison_test")
+    if clusters is not None and first.squared:
+        n_resamples = enough_redraws(n_resamples, 2, level, sum(map(len, seen)))
+        streams, laws_of = Streams(generator), zip(seen, evaluators, strict=True)
+        alone = [own_nulls(estimator, *model, None, n_resamples, streams[0])[0] for model in laws_of]
+        own = alone[0].pvalue(first.value), alone[1].pvalue(second.value)
+    elif first.squared:
         n_resamples = enough_redraws(n_resamples, 2, level, sum(map(len, seen)))
         lines = [_Line.of(each.predictions) if each.predictions.n_classes == 2 else None for each in seen]
         each_model = zip(seen, evaluators, lines, strict=True)
@@ -191,6 +190,7 @@ def comparison_test(
         values,
         evaluators,
         rows,
+        clusters,
         own,
         generator,
         recalibration_difference=gains,
@@ -224,11 +224,15 @@ def compare_tested(
     seen = estimator.lens(samples[0]), estimator.lens(samples[1])
     evaluators = [Headline(estimator.core).prepare(each.predictions) for each in seen]
     values = expanded(estimator, seen[0], evaluators[0]), expanded(estimator, seen[1], evaluators[1])
+    clusters, rows = ClusterValue.of_both(*values, "compare_calibrators"), None
+    if clusters is None:
+        rows = both_rows(values, seen, evaluators, paired=True, common=Common.of(samples, estimator.lens))
     return _compared(
         estimator,
         values,
         evaluators,
-        both_rows(values, seen, evaluators, paired=True, common=Common.of(samples, estimator.lens)),
+        rows,
+        clusters,
         (tested[0].pvalue, tested[1].pvalue),
         rng,
         recalibration_difference=None,
@@ -247,6 +251,7 @@ def _compared(
     values: tuple[Expanded, Expanded],
     evaluators: Sequence[Evaluator],
     rows: tuple[Rows, Rows] | None,
+    clusters: tuple[ClusterValue, ClusterValue] | None,
     own: tuple[float, float] | None,
     rng: np.random.Generator,
     paired: bool,
@@ -255,10 +260,12 @@ def _compared(
     **more: Any,
 ) -> ComparisonTest:
     """Test the difference of two values; `more` are the fields of the result that do not follow from it."""
-    difference = values[0].value - values[1].value
+    known = (values[0].value, values[1].value) if clusters is None else (clusters[0].value, clusters[1].value)
+    difference = known[0] - known[1]
     size = max(each.size for each in values)
     if own is None or rows is None:
-        error, freedom = difference_error(*values, paired)
+        squares = clusters if own is not None else None
+        error, freedom = difference_error(*values, paired) if squares is None else error_apart(*squares, paired)
         single = normal_pvalue(difference, error, size, freedom)
         reach = float(special.stdtrit(freedom, 0.5 + confidence_level / 2)) * error
         ends, tail = (difference - reach, difference + reach), None
@@ -283,7 +290,7 @@ def _compared(
         difference_pvalue=single,
         normal_tail=tail,
         own_pvalues=own,
-        values=(values[0].value, values[1].value),
+        values=known,
         standard_error=error,
         confidence_interval=ConfidenceInterval(max(ends[0], -width), min(ends[1], width)),
         confidence_level=confidence_level,
@@ -401,8 +408,13 @@ def own_nulls(
     line: _Line | None,
     n_resamples: int,
     rng: np.random.Generator,
-) -> Sequence[EmpiricalNull]:
-    """Return the law of the value, and that of the gain of a line, if a model is calibrated: of the same labels."""
+) -> Sequence[EmpiricalNull | LargerPValue]:
+    """Return the law of the value, and that of the gain of a line, if a model is calibrated: of the same labels.
+
+    Of rows in clusters only the first.
+    """
+    if seen.groups is not None:
+        return [Multiplier(n_resamples).draw(estimator.core, seen, rng, evaluator)]
     able = evaluator.capabilities
 
     def of_labels(labels: Array) -> Floats:
@@ -685,13 +697,14 @@ def score_difference(a: Sample, b: Sample, estimator: Estimator, paired: bool) -
     difference = first.mean - second.mean
     if paired:
         influence = first.share * (first.score - second.score - difference)
-        error, freedom = error_of_rows(influence, first.weights)
+        error, freedom = error_of_rows(influence, first.weights, groups=first.groups)
         if first.others < FEW_OTHERS:
             slope = first.slope - second.slope
             midway = midway_variance(first.share, slope, first.prediction, second.prediction)
             error = max(error, float(np.sqrt(midway)))
     else:
-        error, freedom = apart(*((each.influence, each.weights, None, each.unseen) for each in (first, second)))
+        shown = [(each.influence, each.weights, None, each.groups) for each in (first, second)]
+        error, freedom = apart(*zip(shown, (first.unseen, second.unseen), strict=True))
     return ScoreDifference(difference, error, normal_pvalue(difference, error, max(first.mean, second.mean), freedom))
 
 
@@ -707,6 +720,7 @@ class _Scored:
     weights: Floats | None
     prediction: Floats
     others: int
+    groups: Groups | None
 
     @classmethod
     def of(cls, sample: Sample, estimator: Estimator) -> _Scored:
@@ -718,7 +732,7 @@ class _Scored:
         commonest = max(counts.max(), len(counted) - counts.sum())  # of two classes the event alone has a column
         happened -= components
         score = over_components(np.square(happened, out=happened))
-        return cls(score, weights, components, int(len(counted) - commonest))
+        return cls(score, weights, components, int(len(counted) - commonest), seen.groups)
 
     @property
     def share(self) -> Floats | float:
@@ -764,7 +778,7 @@ def recalibration_difference(
     seen: tuple[Sample, Sample],
     evaluators: Sequence[Evaluator],
     lines: Sequence[_Line | None],
-    laws: Sequence[Sequence[EmpiricalNull]],
+    laws: Sequence[Sequence[EmpiricalNull | LargerPValue]],
     paired: bool,
     rng: np.random.Generator,
 ) -> RecalibrationDifference | None:

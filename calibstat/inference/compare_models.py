@@ -18,14 +18,8 @@ from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import Streams
 from calibstat.estimators.base import Estimator, Evaluator, Headline
-from calibstat.inference.arguments import (
-    ONE_BY_ONE,
-    check_sample,
-    look_through,
-    refuse_clusters,
-    refuse_counted,
-    with_counts,
-)
+from calibstat.inference.arguments import check_sample, look_through, refuse_counted, with_counts
+from calibstat.inference.cluster_values import ClusterValue, error_apart
 from calibstat.inference.compare import (
     ENOUGH_ROWS,
     both_rows,
@@ -176,14 +170,20 @@ def compare_models(
         own = np.array([law.pvalue(each.value) for law, each in zip(laws, values, strict=True)])
         limits = np.array([float(law.quantile(1 - level)) for law in laws])
         drawn_alone = [law.samples for law in laws]
-    differences = np.array([values[a].value - values[b].value for a, b in pairs])
+    clusters = None if seen[0].groups is None else [ClusterValue.of(each, "compare_models") for each in values]
+    known_values = [each.value for each in clusters or values]
+    differences = np.array([known_values[a] - known_values[b] for a, b in pairs])
     samples = [models[name] for name in names]
-    errors, single, tails = _each_pair(evaluators, values, seen, pairs, n_resamples, generator, samples, estimator.lens)
+    errors, single, tails = (
+        _each_pair(evaluators, values, seen, pairs, n_resamples, generator, samples, estimator.lens)
+        if clusters is None or not squared
+        else _each_pair_of_clusters(clusters, pairs)
+    )
     sizes = [max(values[a].size, values[b].size) for a, b in pairs]
     z = np.array([standardized(*each) for each in zip(differences, errors, sizes, strict=True)])
     wrapped = np.array([wrapped_pvalue(p, (own[a], own[b])) for p, (a, b) in zip(single, pairs, strict=True)])
-    drawn = _joint_draws(values, pairs, errors, n_resamples, generator)
-    scores = _scores(z, single, n_resamples if squared else np.inf)
+    drawn = _joint_draws(*_influences(values, clusters), pairs, errors, n_resamples, generator)
+    scores = _scores(z, single, n_resamples if squared and clusters is None else np.inf)
     if adjust == "max-t":
         adjusted = _max_t(np.abs(scores), drawn, own, pairs)
     elif adjust == "holm" and squared:
@@ -198,7 +198,7 @@ def compare_models(
     counts = (RowCounts.least((questions[a].counts, questions[b].counts)) for a, b in pairs)
     return ModelComparison(
         names=names,
-        values=tuple(each.value for each in values),
+        values=tuple(known_values),
         own_pvalues=tuple(map(float, own)) if squared else None,
         own_limits=tuple(limits.tolist()) if squared else None,
         confidence_intervals=tuple(
@@ -251,6 +251,25 @@ def _each_pair(
     return np.array(errors), np.array(single), [*tails]
 
 
+def _each_pair_of_clusters(
+    clusters: Sequence[ClusterValue], pairs: list[tuple[int, int]]
+) -> tuple[Floats, Floats, list[float | None]]:
+    """Return the same where rows come in clusters; the normal law is Student's, and no tail is added."""
+    found = []
+    for first, second in ((clusters[a], clusters[b]) for a, b in pairs):
+        error, freedom = error_apart(first, second, paired=True)
+        size = max(abs(first.value), abs(second.value), error)
+        found.append((error, normal_pvalue(first.value - second.value, error, size, freedom)))
+    errors, single = zip(*found, strict=True)
+    return np.array(errors), np.array(single), [None] * len(pairs)
+
+
+def _influences(values: Sequence[Expanded], clusters: Sequence[ClusterValue] | None) -> tuple[Floats, Floats]:
+    """Return the influences (n, M) of rows, or of clusters, on the value of each model, and their shares (n,)."""
+    shares = values[0].share if clusters is None else clusters[0].masses / clusters[0].masses.sum()
+    return np.stack([each.influence for each in clusters or values], axis=-1), shares
+
+
 def _scores(z: Floats, pvalues: Floats, n_resamples: float) -> Floats:
     """Return differences in standard errors, or the normal scores of their p-values where these are smaller.
 
@@ -272,7 +291,6 @@ def _checked(models: Mapping[str, Sample], adjust: str) -> tuple[str, ...]:
     for each in models.values():
         refuse_counted("compare_models", each)
         check_sample(each)
-        refuse_clusters(each, "compare_models", ONE_BY_ONE)
     return tuple(models)
 
 
@@ -315,14 +333,18 @@ def _worse(estimator: Estimator) -> int:
 
 
 def _joint_draws(
-    values: Sequence[Expanded], pairs: list[tuple[int, int]], errors: Floats, n_resamples: int, rng: np.random.Generator
+    influence: Floats,
+    share: Floats,
+    pairs: list[tuple[int, int]],
+    errors: Floats,
+    n_resamples: int,
+    rng: np.random.Generator,
 ) -> Floats:
     """Draw standardised differences (R, P) under equal errors, normal, with the covariance that influences show.
 
     Where the standard error of a pair is larger than the influences show (`difference_error`), noise is added.
     """
-    influence = np.stack([each.influence for each in values], axis=-1)
-    influence = influence - values[0].share[:, None] * influence.sum(axis=0)
+    influence = influence - share[:, None] * influence.sum(axis=0)
     sums = _normal_sums(influence, n_resamples, rng)
     first, second = np.array(pairs).T
     spread = np.sqrt(((influence[:, first] - influence[:, second]) ** 2).sum(axis=0))

@@ -17,7 +17,7 @@ import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import ClassVar, final
+from typing import ClassVar, TypeAlias, final
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from calibstat._text import counted
 from calibstat.binnings.base import Binning, Cells
 from calibstat.data.arrays import Array, Floats, Ints, effective_number, effective_rows
 from calibstat.data.columns import shortened
+from calibstat.data.groups import Groups
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Estimator, Evaluator, Expansion, Headline
@@ -227,40 +228,55 @@ def difference_error(first: Expanded, second: Expanded, paired: bool) -> tuple[f
     rule of three leaves possible.
     """
     if not paired:
-        return apart(*((each.influence, each.weights, each.compared, each.unseen) for each in (first, second)))
+        rows = [(each.influence, each.weights, each.compared, each.seen.groups) for each in (first, second)]
+        return apart(*zip(rows, (first.unseen, second.unseen), strict=True))
     influence = first.influence - second.influence
     few = (first.others[first.index] < FEW_OTHERS) | (second.others[second.index] < FEW_OTHERS)
     slope = np.where(few[:, None], first.slope - second.slope, 0.0)
     midway = midway_variance(np.ones(len(few)), slope, first.prediction, second.prediction)
-    error, freedom = error_of_rows(influence, first.weights, first.compared)
+    error, freedom = error_of_rows(influence, first.weights, first.compared, first.seen.groups)
     return math.hypot(error, math.sqrt(max(0.0, midway - float((influence[few] ** 2).sum())))), freedom
 
 
-def apart(*values: tuple[Floats, Floats | None, Array | None, float]) -> tuple[float, float]:
+_Shown: TypeAlias = tuple[Floats, Floats | None, Array | None, Groups | None]
+
+
+def apart(*values: tuple[_Shown, float]) -> tuple[float, float]:
     """Return the standard error and the degrees of freedom of a difference of values of different rows.
 
     Each has what `error_of_rows` takes, and the variance that its rows hide.
     """
-    error, freedom = _joined([error_of_rows(*rows[:3]) for rows in values])
-    return math.sqrt(error**2 + sum(hidden for *_, hidden in values)), freedom
+    error, freedom = joined([error_of_rows(*rows) for rows, _ in values])
+    return math.sqrt(error**2 + sum(hidden for _, hidden in values)), freedom
 
 
-def error_of_rows(influence: Floats, weights: Floats | None, compared: Array | None = None) -> tuple[float, float]:
+def error_of_rows(
+    influence: Floats, weights: Floats | None, compared: Array | None = None, groups: Groups | None = None
+) -> tuple[float, float]:
     """Return the standard error of a value and its degrees of freedom, by the influence and the weights of rows (n,).
 
-    A row with a weight of its own is like a cluster of one row (`cluster_error`), among those of the same number in
-    `compared` (n,), from whose mean it deviates; without numbers, among all.
+    Rows in clusters count as these (`groups`). A row with a weight of its own is like a cluster of one row
+    (`cluster_error`), among those of the same number in `compared` (n,), from whose mean it deviates; without numbers,
+    among all.
     """
+    if groups is not None:
+        return error_of_clusters(groups.sums(influence), groups.sums(weights), groups.name)
     if weights is None or weights.min() == weights.max():
         return math.sqrt(float(influence @ influence)), np.inf
     compared = np.zeros(len(weights)) if compared is None else compared
     parts = [compared == number for number in np.unique(compared)]
     for rows in parts:
         _refuse_one_heavy(weights[rows], "row" if len(parts) == 1 else "row of an outcome")
-    return _joined([cluster_error(influence[rows], weights[rows]) for rows in parts])
+    return joined([cluster_error(influence[rows], weights[rows]) for rows in parts])
 
 
-def _joined(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
+def error_of_clusters(influence: Floats, masses: Floats, name: str) -> tuple[float, float]:
+    """Return the standard error of a value and its degrees of freedom (`cluster_error`); refuse one heavy cluster."""
+    _refuse_one_heavy(masses, f"value of {name!r}")
+    return cluster_error(influence, masses)
+
+
+def joined(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """Return the standard error of a sum of independent values, and its degrees of freedom (Welch 1947)."""
     variance = sum(error**2 for error, _ in parts)
     lost = sum(error**4 / freedom for error, freedom in parts)
@@ -279,9 +295,7 @@ def normal_interval(core: Estimator, seen: Sample, expansion: Expansion | None =
         drawn = 0.0 if seen.predictions.unweighted else math.sqrt(found.drawn)
     else:
         each = f"value of {groups.name!r}"
-        influence, masses = groups.sums(found.influence), groups.sums(found.weights)
-        _refuse_one_heavy(masses, each)
-        error, freedom = cluster_error(influence, masses)
+        error, freedom = error_of_rows(found.influence, found.weights, groups=groups)
     if drawn * student_quantile(np.inf, 0.975) > error * student_quantile(freedom, 0.975):
         error, freedom, each = drawn, np.inf, "row, if outcomes are drawn from the predictions"
     if freedom < np.inf:
@@ -396,6 +410,8 @@ def same_rows(a: Sample, b: Sample, estimator: Estimator, advice: str) -> None:
         found = f"through {estimator.lens!r} different rows of the two samples are kept"
     elif not _same(a.predictions.weights, b.predictions.weights):
         found = "their weights differ"
+    elif not _same(*(None if each.groups is None else each.groups.codes for each in (a, b))):
+        found = "their groups differ"
     else:
         return
     raise ValueError(f"a paired comparison needs the same rows in the same order, but {found}; {advice}.")
@@ -439,7 +455,10 @@ def wrapped_pvalue(normal: float, own: Sequence[float]) -> float:
 @final
 @dataclass(frozen=True)
 class LargeCells(Binning):
-    """Cells of another binning; neighbours are merged, without labels, until each has enough rows for a variance."""
+    """Cells of another binning; neighbours are merged, without labels, until each has enough rows for a variance.
+
+    Where rows come in clusters, until it has as many of these.
+    """
 
     binning: Binning
     rows: float = MINIMUM_ROWS
@@ -485,16 +504,25 @@ def merging_note(estimator: Estimator) -> str:
 
 
 def _weight_sums(cells: Cells, predictions: Predictions) -> Floats:
-    """(L, 2) sums of weights and of their squares."""
+    """(L, 2) sums of weights and of their squares; of rows in clusters, of the weights of these in a cell."""
     mass = predictions.weights
+    if predictions.groups is not None:
+        return _cluster_sums(cells.index, cells.size, predictions.groups, mass)
     if mass is None:
         return np.repeat(np.bincount(cells.index, minlength=cells.size)[:, None].astype(float), 2, axis=1)
     return np.stack([np.bincount(cells.index, each, minlength=cells.size) for each in (mass, mass**2)], axis=-1)
 
 
+def _cluster_sums(index: Ints, size: int, groups: Groups, weights: Floats | None) -> Floats:
+    """(L, 2) sums of the weights that clusters have in each cell, and of their squares."""
+    both, place = np.unique(index * groups.number + groups.codes, return_inverse=True)
+    mass, cell = np.bincount(place, weights).astype(float), both // groups.number
+    return np.stack([np.bincount(cell, each, size) for each in (mass, mass**2)], axis=-1)
+
+
 def _fewest(plan: TallyPlan) -> float:
     """Return the number of rows of the smallest cell, but at most as many as are enough."""
     weights, rows = plan.predictions.weights, plan.weight
-    if weights is not None:
-        rows = effective_number(rows, np.bincount(plan.cells.index, weights**2, minlength=plan.cells.size))
+    if weights is not None or plan.predictions.groups is not None:
+        rows = effective_number(*_weight_sums(plan.cells, plan.predictions).T)
     return float(rows[rows > 0].min(initial=MINIMUM_ROWS))

@@ -78,7 +78,7 @@ class Multiplier(Null):
 
     def draw(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
-    ) -> NullDistribution:
+    ) -> EmpiricalNull | LargerPValue:
         """Evaluate the estimator on residuals with each set of signs and, of rows in clusters, on redrawn labels."""
         prepared = evaluator or estimator.prepare(sample.predictions)
         groups = sample.predictions.groups
