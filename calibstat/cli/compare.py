@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a model and its columns of probabilities: a pattern such as raw='raw_*', or columns with commas between; "
         "give it for each of two or more models",
     )
+    options.add(parser, "--groups")
     options.add_lens(parser)
     options.add(parser, "--estimator", "--bins", "--binning", estimator="DebiasedL2")
     options.add_one(

@@ -12,11 +12,10 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat.data.arrays import Floats
-from calibstat.data.groups import Groups
+from calibstat.data.groups import MINIMUM_CLUSTERS, Groups
 from calibstat.estimators.tally import over_components, ratio
 from calibstat.inference.differences import Expanded, error_of_clusters, joined
 from calibstat.inference.intervals import NoInterval
-from calibstat.inference.test import MINIMUM_CLUSTERS
 
 
 @dataclass(frozen=True, eq=False)

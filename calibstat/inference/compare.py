@@ -96,6 +96,10 @@ def comparison_test(
     powerful against errors that a straight line removes, blind to others. It is a second test of the same rows: choose
     one of the two p-values beforehand.
 
+    Where rows come in clusters (`Sample.groups`) only pairs of rows of different clusters count, the noise of the
+    difference is that of leaving out one cluster at a time (Efron & Stein 1981) by Student's law, and each model by
+    itself is tested by `Multiplier`; there is no difference of linear recalibrations.
+
     Exchanging the models' predictions row by row tests whether they are interchangeable, which is another question,
     and the difference of Brier scores, shown apart, is one of skill: calibration and sharpness together.
 
@@ -438,6 +442,9 @@ def own_nulls(
 
 ENOUGH_ROWS = 500
 _GAIN = "Brier score that a linear recalibration would gain"
+CLUSTERED = (
+    "a difference of clusters has Student's law: p and interval are only about right where few clusters have an event"
+)
 _SKILL = "the Brier score, calibration and sharpness together, differs by"
 
 
@@ -571,6 +578,8 @@ class ComparisonTest(Result):
         found = [merged] if merged else []
         if min(asked.n for asked in self.questions) < ENOUGH_ROWS:
             found.append(f"fewer than {ENOUGH_ROWS} rows: the p-value of a difference is only about right")
+        if self.own_pvalues is not None and any(asked.clusters for asked in self.questions):
+            found.append(CLUSTERED)
         low, high = self.confidence_interval
         if self.pvalue > self.level and not low <= 0 <= high:
             found.append(
@@ -650,15 +659,19 @@ class ComparisonTest(Result):
         line, own = self.recalibration_difference, self.own_pvalues
         if own is None:
             of_values = [("value", self.questions[0].estimator.quantity)]
-            pvalue = "normal, from the influence of each row"
+            each = "row" if self.questions[0].clusters is None else "cluster"
+            pvalue = f"normal, from the influence of each {each}"
         else:
+            clustered = any(asked.clusters for asked in self.questions)
+            how = "by whole clusters" if clustered else "exact"
+            pairs = ", of pairs of rows of different clusters" if clustered else ""
             of_values = [
-                ("squared", "unbiased squared errors, binned by each model's own cells"),
+                ("squared", f"unbiased squared errors, binned by each model's own cells{pairs}"),
                 ("error", "their roots; 0 where a squared error is negative"),
             ]
             pvalue = (
                 f"the larger of {pvalue_cell(self.difference_pvalue)} (of the difference) and twice the smaller of "
-                f"{own[0]:.3g} and {own[1]:.3g} (each model by itself, exact)"
+                f"{own[0]:.3g} and {own[1]:.3g} (each model by itself, {how})"
             )
         return [
             *of_values,
@@ -680,7 +693,10 @@ class ComparisonTest(Result):
 
     def _rows_text(self) -> str:
         first, second = (asked.n for asked in self.questions)
-        return f"n = {first}, the same rows" if self.paired else f"n = {first} and {second}, different rows"
+        if not self.paired:
+            return f"n = {first} and {second}, different rows"
+        clusters = self.questions[0].clusters
+        return f"n = {first}, the same rows" + ("" if clusters is None else f" in {clusters}")
 
 
 class ScoreDifference(NamedTuple):

@@ -21,6 +21,7 @@ from calibstat.estimators.base import Estimator, Evaluator, Headline
 from calibstat.inference.arguments import check_sample, look_through, refuse_counted, with_counts
 from calibstat.inference.cluster_values import ClusterValue, error_apart
 from calibstat.inference.compare import (
+    CLUSTERED,
     ENOUGH_ROWS,
     both_rows,
     direction_columns,
@@ -87,6 +88,8 @@ def compare_models(
     largest one of all pairs, whose joint law is normal, with the covariance of the influences of the rows, and the
     exact p-values by Bonferroni over the models. If some models may all be calibrated while others share an error (four
     models or more), each part gets half of the level.
+
+    Where rows come in clusters (`Sample.groups`), differences are tested by these, as by `comparison_test`.
 
     Where redraws are so few that no pair could be told apart, or that two of them which reach a difference could hide
     it, more are taken, unless that takes more than four times as long. A p-value of redraws is valid however few they
@@ -643,6 +646,8 @@ class ModelComparison(Result):
         found = [merged] if merged else []
         if self.questions[0].n < ENOUGH_ROWS:
             found.append(f"fewer than {ENOUGH_ROWS} rows: the p-value of a difference is only about right")
+        if self.questions[0].clusters is not None:
+            found.append(f"rows come in {self.questions[0].clusters}: {CLUSTERED}")
         found += self._more_redraws
         clearest = max(self.pairs, key=lambda pair: abs(pair.statistic))
         if far_below(clearest.normal_tail, self.n_resamples):
@@ -745,6 +750,8 @@ class ModelComparison(Result):
         estimator, method = self.questions[0].estimator, _METHODS[self.adjust].split(", Bonferroni")[0]
         about = [("value", estimator.quantity)]
         if self.own_pvalues is not None:
+            clusters = self.questions[0].clusters
+            exact = "exact" if clusters is None else "by whole clusters"
             method = f"{_METHODS[self.adjust]}; p is the larger of that of the difference and of twice the smaller own"
             squares = ", ".join(f"{each['name']} {number(each['value'], *self.values)}" for each in self._models())
             about = [
@@ -753,7 +760,7 @@ class ModelComparison(Result):
                     "root of an unbiased squared error, binned by each model's own cells; 0 if it is negative",
                 ),
                 ("squared", squares),
-                ("own p", "exact, of the test of each model by itself"),
+                ("own p", f"{exact}, of the test of each model by itself"),
             ]
         leaving = ", ".join(f"{name} {p:.3g}" for name, p in zip(self.names, self.set_pvalues, strict=True))
         return [
