@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from tests.validity.clustered import WORLDS
 
 import calibstat as cs
+from tests.validity.clustered import WORLDS
 
 RUNS = 300
 
