@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from calibstat.data.arrays import Array, Floats
+from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.groups import Groups
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.poisson_binomial import counts_of
 from calibstat.draws.streams import Streams, replicate
@@ -129,25 +130,29 @@ class ClusteredLabels:
     each other as strongly as they can.
     """
 
-    def __init__(self, sample: Sample) -> None:
-        groups = sample.predictions.groups
+    def __init__(self, chances: Floats, outcomes: Ints, groups: Groups, weights: Floats) -> None:
+        self.law, self.outcomes, self.groups = LabelLaw(chances), outcomes, groups
+        self.order = np.argsort(groups.codes, kind="stable")
+        self.starts = np.flatnonzero(np.diff(groups.codes[self.order], prepend=-1))
+        self.chances, self.weights = chances.T[:, self.order], weights[self.order]
+
+    @classmethod
+    def of(cls, sample: Sample) -> ClusteredLabels:
+        """Take the labels that the predictions of a sample draw."""
+        predictions, groups = sample.predictions, sample.predictions.groups
         if groups is None or groups.number < FEWEST_CLUSTERS:
             found = "no groups" if groups is None else f"{groups.number} of {groups.name!r}"
             raise ValueError(f"the sample has {found}, but at least {FEWEST_CLUSTERS} clusters are needed (better 20).")
-        self.law = LabelLaw(sample.predictions.chances)
-        self.outcomes = sample.outcomes
-        self.groups, self.codes = groups, groups.codes
-        self.order = np.argsort(self.codes, kind="stable")
-        self.starts = np.flatnonzero(np.diff(self.codes[self.order], prepend=-1))
-        self.chances = sample.predictions.chances.T[:, self.order]
-        self.weights = all_weights(sample.predictions, None)[self.order]
+        return cls(predictions.chances, sample.outcomes, groups, all_weights(predictions, None))
 
-    def draw(self, share: float, stream: np.random.Generator, size: int, kept: int) -> Array:
-        """Draw labels (kept, n) at a share from 0 to 1: the first of `size` replicates."""
-        own = stream.random((size, len(self.codes)))[:kept]
-        turns = stream.integers(0, _TURNS, (size, len(self.codes)), dtype=np.uint8)[:kept]
+    def draw(
+        self, share: float, stream: np.random.Generator, size: int, kept: int, law: LabelLaw | None = None
+    ) -> Array:
+        """Draw labels (kept, n) at a share from 0 to 1, of another law if asked: the first of `size` replicates."""
+        own = stream.random((size, len(self.outcomes)))[:kept]
+        turns = stream.integers(0, _TURNS, (size, len(self.outcomes)), dtype=np.uint8)[:kept]
         common = self.groups.spread(stream.random((size, self.groups.number))[:kept])
-        return self.law.invert(np.where(turns < round(_TURNS * share), common, own))
+        return (law or self.law).invert(np.where(turns < round(_TURNS * share), common, own))
 
     def spread(self, labels: Array) -> Floats:
         """Add up the squares of the sums of outcome - prediction in clusters: of labels (R, n), (R,)."""
@@ -157,20 +162,20 @@ class ClusteredLabels:
             total += (np.add.reduceat(residual, self.starts, axis=-1) ** 2).sum(axis=-1)
         return total
 
-    def strongest(self, rng: np.random.Generator) -> float:
-        """Return the largest share at which clusters as alike as these are not among the tenth least alike.
+    def strongest(self, rng: np.random.Generator, tail: float = _TAIL) -> float:
+        """Return the largest share at which clusters as alike as these are not among the `tail`, a tenth, least alike.
 
         An upper confidence bound (Berger & Boos 1994 take such a one for what a null leaves open), since that of few
         clusters, or of few with an event, is mostly underestimated.
         """
-        streams, n = Streams(rng), len(self.codes)
+        streams, n = Streams(rng), len(self.outcomes)
         seen = self.spread(self.outcomes[None])[0] * (1 + 1e-9)
 
         def possible(share: float) -> bool:
             def draw(stream: np.random.Generator, size: int, kept: int) -> Array:
                 return self.draw(share, stream, size, kept)
 
-            return bool(np.mean(replicate(self.spread, draw, _DRAWS, 2 * n, streams[0]) <= seen) >= _TAIL)
+            return bool(np.mean(replicate(self.spread, draw, _DRAWS, 2 * n, streams[0]) <= seen) >= tail)
 
         low, high = 0.0, 1.0
         if possible(high):
@@ -180,13 +185,24 @@ class ClusteredLabels:
             low, high = (middle, high) if possible(middle) else (low, middle)
         return high
 
+    def redrawn(
+        self,
+        evaluate: Callable[[Array], Floats],
+        n_resamples: int,
+        rng: np.random.Generator,
+        chances: Floats | None = None,
+        batch_size: int = 1,
+        tail: float = _TAIL,
+    ) -> Floats:
+        """Evaluate labels, with other chances (n, K) if asked, as dependent in clusters as `strongest`: (R, ...)."""
+        share, law = self.strongest(rng, tail), self.law if chances is None else LabelLaw(chances)
+
+        def draw(stream: np.random.Generator, size: int, kept: int) -> Array:
+            return self.draw(share, stream, size, kept, law)
+
+        return replicate(evaluate, draw, n_resamples, 2 * len(self.outcomes), rng, batch_size)
+
 
 def redraw_in_clusters(evaluator: Evaluator, sample: Sample, n_resamples: int, rng: np.random.Generator) -> Floats:
     """Evaluate a prepared statistic on labels that depend on each other in clusters as far as possible: (R, ...)."""
-    labels = ClusteredLabels(sample)
-    share = labels.strongest(rng)
-
-    def draw(stream: np.random.Generator, size: int, kept: int) -> Array:
-        return labels.draw(share, stream, size, kept)
-
-    return replicate(evaluator, draw, n_resamples, 2 * len(sample), rng, evaluator.capabilities.batch_size)
+    return ClusteredLabels.of(sample).redrawn(evaluator, n_resamples, rng, batch_size=evaluator.capabilities.batch_size)

@@ -27,7 +27,7 @@ from calibstat.estimators.panels import default_comparison
 from calibstat.estimators.tally import Tally, over_components
 from calibstat.inference.arguments import behind, check_sample, look_through, refuse_counted, with_counts
 from calibstat.inference.by_lens import one_lens
-from calibstat.inference.cluster_values import ClusterValue, error_apart
+from calibstat.inference.cluster_values import ClusterValue, PairsOfClusters, error_in_clusters
 from calibstat.inference.differences import (
     FEW_OTHERS,
     Expanded,
@@ -173,15 +173,11 @@ def comparison_test(
     first, second = (expanded(estimator, *each) for each in zip(seen, evaluators, strict=True))
     values = first, second
     own, gains, rows = None, None, None
-    clusters = ClusterValue.of_both(first, second, "comparison_test")
-    if clusters is not None and first.squared:
+    clusters = ClusterValue.of_all(values, "comparison_test")
+    if first.squared:
         n_resamples = enough_redraws(n_resamples, 2, level, sum(map(len, seen)))
-        streams, laws_of = Streams(generator), zip(seen, evaluators, strict=True)
-        alone = [own_nulls(estimator, *model, None, n_resamples, streams[0])[0] for model in laws_of]
-        own = alone[0].pvalue(first.value), alone[1].pvalue(second.value)
-    elif first.squared:
-        n_resamples = enough_redraws(n_resamples, 2, level, sum(map(len, seen)))
-        lines = [_Line.of(each.predictions) if each.predictions.n_classes == 2 else None for each in seen]
+        in_lines = clusters is None and first.seen.predictions.n_classes == 2
+        lines = [_Line.of(each.predictions) if in_lines else None for each in seen]
         each_model = zip(seen, evaluators, lines, strict=True)
         streams = Streams(generator)  # the same for both, so that the same predictions have the same p-value
         laws = [own_nulls(estimator, *model, n_resamples, streams[0]) for model in each_model]
@@ -228,15 +224,12 @@ def compare_tested(
     seen = estimator.lens(samples[0]), estimator.lens(samples[1])
     evaluators = [Headline(estimator.core).prepare(each.predictions) for each in seen]
     values = expanded(estimator, seen[0], evaluators[0]), expanded(estimator, seen[1], evaluators[1])
-    clusters, rows = ClusterValue.of_both(*values, "compare_calibrators"), None
-    if clusters is None:
-        rows = both_rows(values, seen, evaluators, paired=True, common=Common.of(samples, estimator.lens))
     return _compared(
         estimator,
         values,
         evaluators,
-        rows,
-        clusters,
+        both_rows(values, seen, evaluators, paired=True, common=Common.of(samples, estimator.lens)),
+        ClusterValue.of_all(values, "compare_calibrators"),
         (tested[0].pvalue, tested[1].pvalue),
         rng,
         recalibration_difference=None,
@@ -255,7 +248,7 @@ def _compared(
     values: tuple[Expanded, Expanded],
     evaluators: Sequence[Evaluator],
     rows: tuple[Rows, Rows] | None,
-    clusters: tuple[ClusterValue, ClusterValue] | None,
+    clusters: Sequence[ClusterValue] | None,
     own: tuple[float, float] | None,
     rng: np.random.Generator,
     paired: bool,
@@ -264,18 +257,17 @@ def _compared(
     **more: Any,
 ) -> ComparisonTest:
     """Test the difference of two values; `more` are the fields of the result that do not follow from it."""
-    known = (values[0].value, values[1].value) if clusters is None else (clusters[0].value, clusters[1].value)
-    difference = known[0] - known[1]
+    first, second = clusters or values
+    difference, tail = first.value - second.value, None
     size = max(each.size for each in values)
-    if own is None or rows is None:
-        squares = clusters if own is not None else None
-        error, freedom = difference_error(*values, paired) if squares is None else error_apart(*squares, paired)
-        single = normal_pvalue(difference, error, size, freedom)
-        reach = float(special.stdtrit(freedom, 0.5 + confidence_level / 2)) * error
-        ends, tail = (difference - reach, difference + reach), None
+    law = None if own is None or rows is None else Difference(both_erring(values, rows, evaluators), paired)
+    if law is None:
+        error, freedom = difference_error(*values, paired)
+        single, ends = _by_student(difference, error, freedom, size, confidence_level)
+    elif clusters is not None:
+        error, freedom = error_in_clusters(clusters, paired, law.noise(n_resamples, rng))
+        single, ends = _by_student(difference, error, freedom, size, confidence_level)
     else:
-        first, second = (erring(*each) for each in zip(values, rows, evaluators, strict=True))
-        law = Difference((first, second), paired)
         noise = law.noise(n_resamples, rng)
         error, single = root_mean_square(noise), pvalue_of_difference(difference, noise, size, paired)
         tail = normal_tail(difference, noise)
@@ -294,7 +286,7 @@ def _compared(
         difference_pvalue=single,
         normal_tail=tail,
         own_pvalues=own,
-        values=known,
+        values=(first.value, second.value),
         standard_error=error,
         confidence_interval=ConfidenceInterval(max(ends[0], -width), min(ends[1], width)),
         confidence_level=confidence_level,
@@ -302,6 +294,21 @@ def _compared(
         n_resamples=n_resamples,
         **more,
     )
+
+
+def _by_student(
+    difference: float, error: float, freedom: float, size: float, confidence_level: float
+) -> tuple[float, tuple[float, float]]:
+    """Return the p-value and the ends of the interval of a difference of numbers of such a size, by Student's law."""
+    reach = float(special.stdtrit(freedom, 0.5 + confidence_level / 2)) * error
+    return normal_pvalue(difference, error, size, freedom), (difference - reach, difference + reach)
+
+
+def both_erring(
+    values: tuple[Expanded, Expanded], rows: tuple[Rows, Rows], evaluators: Sequence[Evaluator]
+) -> tuple[Erring, Erring]:
+    """Return two models with their squared errors of cells."""
+    return erring(values[0], rows[0], evaluators[0]), erring(values[1], rows[1], evaluators[1])
 
 
 def both_rows(
@@ -315,7 +322,9 @@ def both_rows(
 
     `common` are the outcomes of both models, where they read different ones.
     """
-    if paired:
+    if any(each.groups is not None for each in seen):
+        groups: list[AlikeRows | None] = [None, None]
+    elif paired:
         both = AlikeRows.of(evaluators, *((seen[0].outcomes,) if common is None else common.events))
         groups = [both, both]
     else:
@@ -344,6 +353,14 @@ def erring(value: Expanded, rows: Rows, evaluator: Evaluator) -> Erring:
         apart = rows.own(chances - rows.announced)
         return means_of_cells(rows.cells, rows.weights * rows.counts, apart)[rows.cells]
 
+    if rows.groups is not None:
+        apart = PairsOfClusters.of(value)
+        return Erring(
+            rows,
+            lambda labels: apart.of_labels(rows.outcomes(labels)),
+            lambda chances: apart.of_residuals(rows.own(chances - rows.announced)[:, -columns:]),
+            residual,
+        )
     alike, from_tallies = rows.alike, evaluator.capabilities.from_tallies
     if alike is not None and from_tallies is not None:
         return Erring(rows, lambda drawn: from_tallies(alike.tally(drawn, rows.model)), truth, residual)

@@ -19,14 +19,14 @@ from calibstat.data.sample import Sample
 from calibstat.draws.streams import Streams
 from calibstat.estimators.base import Estimator, Evaluator, Headline
 from calibstat.inference.arguments import check_sample, look_through, refuse_counted, with_counts
-from calibstat.inference.cluster_values import ClusterValue, error_apart
+from calibstat.inference.cluster_values import ClusterValue, error_in_clusters
 from calibstat.inference.compare import (
     CLUSTERED,
     ENOUGH_ROWS,
+    both_erring,
     both_rows,
     direction_columns,
     ends_cell,
-    erring,
     expanded,
     own_nulls,
     pvalue_of_difference,
@@ -173,14 +173,12 @@ def compare_models(
         own = np.array([law.pvalue(each.value) for law, each in zip(laws, values, strict=True)])
         limits = np.array([float(law.quantile(1 - level)) for law in laws])
         drawn_alone = [law.samples for law in laws]
-    clusters = None if seen[0].groups is None else [ClusterValue.of(each, "compare_models") for each in values]
+    clusters = ClusterValue.of_all(values, "compare_models")
     known_values = [each.value for each in clusters or values]
     differences = np.array([known_values[a] - known_values[b] for a, b in pairs])
     samples = [models[name] for name in names]
-    errors, single, tails = (
-        _each_pair(evaluators, values, seen, pairs, n_resamples, generator, samples, estimator.lens)
-        if clusters is None or not squared
-        else _each_pair_of_clusters(clusters, pairs)
+    errors, single, tails = _each_pair(
+        evaluators, values, clusters, seen, pairs, n_resamples, generator, samples, estimator.lens
     )
     sizes = [max(values[a].size, values[b].size) for a, b in pairs]
     z = np.array([standardized(*each) for each in zip(differences, errors, sizes, strict=True)])
@@ -225,6 +223,7 @@ def compare_models(
 def _each_pair(
     evaluators: Sequence[Evaluator],
     values: Sequence[Expanded],
+    clusters: Sequence[ClusterValue] | None,
     seen: Sequence[Sample],
     pairs: list[tuple[int, int]],
     n_resamples: int,
@@ -243,28 +242,19 @@ def _each_pair(
             both, chosen = (values[a], values[b]), (evaluators[a], evaluators[b])
             common = Common.of((samples[a], samples[b]), lens)
             rows = both_rows(both, (seen[a], seen[b]), chosen, paired=True, common=common)
-            models = erring(both[0], rows[0], chosen[0]), erring(both[1], rows[1], chosen[1])
-            noise = Difference(models, True).noise(n_resamples, rng)
-            pvalue, tail = pvalue_of_difference(difference, noise, size), normal_tail(difference, noise)
-            found.append((root_mean_square(noise), pvalue, tail))
+            noise = Difference(both_erring(both, rows, chosen), True).noise(n_resamples, rng)
+            if clusters is None:
+                pvalue, tail = pvalue_of_difference(difference, noise, size), normal_tail(difference, noise)
+                found.append((root_mean_square(noise), pvalue, tail))
+            else:
+                difference = clusters[a].value - clusters[b].value
+                error, freedom = error_in_clusters((clusters[a], clusters[b]), True, noise)
+                found.append((error, normal_pvalue(difference, error, size, freedom), None))
         else:
             error, freedom = difference_error(values[a], values[b], paired=True)
             found.append((error, normal_pvalue(difference, error, size, freedom), None))
     errors, single, tails = zip(*found, strict=True)
     return np.array(errors), np.array(single), [*tails]
-
-
-def _each_pair_of_clusters(
-    clusters: Sequence[ClusterValue], pairs: list[tuple[int, int]]
-) -> tuple[Floats, Floats, list[float | None]]:
-    """Return the same where rows come in clusters; the normal law is Student's, and no tail is added."""
-    found = []
-    for first, second in ((clusters[a], clusters[b]) for a, b in pairs):
-        error, freedom = error_apart(first, second, paired=True)
-        size = max(abs(first.value), abs(second.value), error)
-        found.append((error, normal_pvalue(first.value - second.value, error, size, freedom)))
-    errors, single = zip(*found, strict=True)
-    return np.array(errors), np.array(single), [None] * len(pairs)
 
 
 def _influences(values: Sequence[Expanded], clusters: Sequence[ClusterValue] | None) -> tuple[Floats, Floats]:

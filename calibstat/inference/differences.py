@@ -276,6 +276,12 @@ def error_of_clusters(influence: Floats, masses: Floats, name: str) -> tuple[flo
     return cluster_error(influence, masses)
 
 
+def at_least(error: float, freedom: float, drawn: float) -> tuple[float, float]:
+    """Return a standard error and its degrees of freedom, or that of labels that are drawn, if it reaches farther."""
+    farther = drawn * student_quantile(np.inf, 0.975) > error * student_quantile(freedom, 0.975)
+    return (drawn, np.inf) if farther else (error, freedom)
+
+
 def joined(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """Return the standard error of a sum of independent values, and its degrees of freedom (Welch 1947)."""
     variance = sum(error**2 for error, _ in parts)
@@ -296,8 +302,9 @@ def normal_interval(core: Estimator, seen: Sample, expansion: Expansion | None =
     else:
         each = f"value of {groups.name!r}"
         error, freedom = error_of_rows(found.influence, found.weights, groups=groups)
-    if drawn * student_quantile(np.inf, 0.975) > error * student_quantile(freedom, 0.975):
-        error, freedom, each = drawn, np.inf, "row, if outcomes are drawn from the predictions"
+    shown, (error, freedom) = error, at_least(error, freedom, drawn)
+    if error != shown:
+        each = "row, if outcomes are drawn from the predictions"
     if freedom < np.inf:
         many = f", with Student's law of {freedom:.3g} degrees of freedom"
     if not (error or found.unseen) and found.slope.any():

@@ -20,10 +20,11 @@ import numpy as np
 from calibstat._dataclass import dataclass
 from calibstat._lazy import optimize
 from calibstat.data.arrays import Array, Floats, Ints, effective_number
+from calibstat.data.groups import Groups
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.draws.alike_rows import AlikeRows
-from calibstat.draws.labels import LabelLaw
+from calibstat.draws.labels import ClusteredLabels, LabelLaw
 from calibstat.draws.streams import replicate
 from calibstat.estimators.base import all_weights
 from calibstat.lenses.base import Lens, Listed, pushforward
@@ -82,7 +83,7 @@ class Rows:
     row, `counts` (n,) how many rows each stands for, and `happened` (n, J) one in the column of the outcome. Groups
     have means of these, and `spread` (n,) is the variance of their predictions; `model` is which of theirs this is.
     Where a lens shows each of two models an outcome of its own, the J outcomes are pairs of theirs, and `reads` (J, K)
-    is one in the column of what this model reads.
+    is one in the column of what this model reads. Rows in clusters have `groups`.
     """
 
     announced: Floats
@@ -94,6 +95,7 @@ class Rows:
     alike: AlikeRows | None = None
     model: int = 0
     reads: Floats | None = None
+    groups: Groups | None = None
 
     @classmethod
     def of(
@@ -108,9 +110,11 @@ class Rows:
         weights, ones = all_weights(seen.predictions, None), np.ones(len(seen))
         if common is not None:
             happened = np.eye(common.reads[model].shape[0])[common.outcomes]
-            return cls(common.announced[model], cells, weights, ones, happened, 0 * ones, model=model, reads=reads)
+            return cls(
+                common.announced[model], cells, weights, ones, happened, 0 * ones, None, model, reads, seen.groups
+            )
         happened = np.eye(seen.predictions.n_classes)[seen.outcomes]
-        return cls(seen.predictions.chances, cells, weights, ones, happened, 0 * ones)
+        return cls(seen.predictions.chances, cells, weights, ones, happened, 0 * ones, groups=seen.groups)
 
     def own(self, columns: Floats) -> Floats:
         """Add up (n, J) over what the model reads alike: (n, K)."""
@@ -136,8 +140,16 @@ class Rows:
         """(n,) the share of each in the total weight."""
         return self.mass / self.mass.sum()
 
-    def drawn(self, chances: Floats, n_resamples: int, rng: np.random.Generator, evaluate: _Evaluate) -> Floats:
-        """Evaluate labels (R, n), or the sums that are drawn of groups, with chances (n, K): (R,)."""
+    def drawn(
+        self, chances: Floats, seen: Floats, n_resamples: int, rng: np.random.Generator, evaluate: _Evaluate
+    ) -> Floats:
+        """Evaluate labels (R, n), or the sums that are drawn of groups, with chances (n, K): (R,).
+
+        Those of a cluster depend on each other as much as the labels do, if these have the chances `seen`.
+        """
+        if self.groups is not None:
+            labels = ClusteredLabels(seen, self.happened.argmax(axis=1), self.groups, self.weights)
+            return labels.redrawn(evaluate, n_resamples, rng, chances, tail=0.5)
         if self.alike is None:
             return replicate(evaluate, LabelLaw(chances).draw, n_resamples, len(chances), rng)
         draw, numbers = self.alike.draw(chances)
@@ -159,7 +171,7 @@ class Erring:
     residual: Callable[[Floats], Floats]
 
     def moves(self, chances: Floats) -> Floats:
-        """(n,) what rows add to the error on average, less the error: its noise is that of drawing rows.
+        """(n,) what rows, or clusters of them, add to the error on average, less the error: noise of drawing rows.
 
         For several rows it is the root of the sum of their squares.
         """
@@ -167,7 +179,8 @@ class Erring:
         row = ((2 * self.rows.own(chances - self.rows.announced) - mean) * mean).sum(axis=1)
         if mean.shape[1] == 2:  # both columns tell the same
             row = row / 2
-        return share / np.sqrt(self.rows.counts) * (row - share @ row)
+        moves = share / np.sqrt(self.rows.counts) * (row - share @ row)
+        return moves if self.rows.groups is None else self.rows.groups.sums(moves)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,16 +193,16 @@ class Difference:
     def noise(self, n_resamples: int, rng: np.random.Generator, difference: float = 0.0) -> Floats:
         """Draw the noise (R,), were this the true difference: that of new labels, and of new rows."""
         first, second = self.models
-        chances = self.chances(difference)
+        chances, seen = self.chances(difference), self._seen
         gap = first.truth(chances[0]) - second.truth(chances[1])
         variance = self._variance_of_rows(chances)
         if self.paired:
-            drawn = first.rows.drawn(chances[0], n_resamples, rng, lambda y: first.error(y) - second.error(y))
+            drawn = first.rows.drawn(chances[0], seen[0], n_resamples, rng, lambda y: first.error(y) - second.error(y))
             # nearly equal models may differ by the rows alone, which chances cannot undo
-            variance = max(variance, self._variance_of_rows((self._fitted, self._fitted)))
+            variance = max(variance, self._variance_of_rows(seen))
         else:
-            drawn = first.rows.drawn(chances[0], n_resamples, rng, first.error)
-            drawn = drawn - second.rows.drawn(chances[1], n_resamples, rng, second.error)
+            drawn = first.rows.drawn(chances[0], seen[0], n_resamples, rng, first.error)
+            drawn = drawn - second.rows.drawn(chances[1], seen[1], n_resamples, rng, second.error)
         return drawn - gap + np.sqrt(variance) * rng.standard_normal(n_resamples)
 
     def _variance_of_rows(self, chances: Chances) -> float:
@@ -206,13 +219,16 @@ class Difference:
     def chances(self, difference: float = 0.0) -> Chances:
         """Return chances (n, K) for the rows of each model, near those seen, at which errors differ by this much."""
         if self.paired:
-            found = _moved(self.models, self._fitted, difference)
+            found = _moved(self.models, self._seen[0], difference)
             return found, found
         return _apart(self._paths, difference)
 
     @cached_property
-    def _fitted(self) -> Floats:
-        return _seen([each.rows for each in self.models])
+    def _seen(self) -> Chances:
+        if not self.paired:
+            return self._paths[0].seen, self._paths[1].seen
+        both = _seen([each.rows for each in self.models])
+        return both, both
 
     @cached_property
     def _paths(self) -> tuple[_Path, _Path]:
@@ -347,6 +363,7 @@ class _Path:
     """
 
     model: Erring
+    seen: Floats
     logs: Floats
     direction: Floats
     errors: Floats
@@ -366,7 +383,7 @@ class _Path:
         errors = np.array([model.truth(each) for each in known])
         mass = model.rows.mass
         effective = float(effective_number(mass.sum(), mass @ model.rows.weights))
-        return cls(model, logs, direction, errors, effective * np.array(lacking))
+        return cls(model, seen, logs, direction, errors, effective * np.array(lacking))
 
     def at(self, place: float) -> Floats:
         """Return the chances between two distances."""

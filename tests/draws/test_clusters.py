@@ -36,7 +36,7 @@ def test_bootstrap_draws_rows_where_each_is_by_itself(sample):
 def test_labels_of_few_clusters_are_not_redrawn(sample, groups, found):
     few = cs.Sample(sample.y_true, sample.y_prob, groups=groups)
     with pytest.raises(ValueError, match=f"the sample has {found}, but at least 4 clusters are needed"):
-        ClusteredLabels(few)
+        ClusteredLabels.of(few)
 
 
 def test_unknown_kind_is_refused():
@@ -58,7 +58,7 @@ def in_clusters(alike, n_classes=2, weighted=False, size=6, n_clusters=80):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("share", [0.0, 0.75, 1.0])
 def test_labels_of_clusters_keep_their_chances_and_depend_on_each_other(share, n_classes):
-    labels = ClusteredLabels(in_clusters(True, n_classes))
+    labels = ClusteredLabels.of(in_clusters(True, n_classes))
     drawn = labels.draw(share, np.random.default_rng(0), 3000, 3000)
     chances = labels.law.chances[:, 1]
     error = np.sqrt(chances * (1 - chances) / 3000)
@@ -79,12 +79,12 @@ def test_spread_adds_the_squares_of_cluster_sums(n_classes, weighted):
     codes = sample.groups.codes
     sums = np.array([weights[codes == g] @ hits[codes == g] for g in range(80)])
     naive = (sums[:, 1:] if n_classes == 2 else sums) ** 2
-    assert ClusteredLabels(sample).spread(sample.outcomes[None])[0] == pytest.approx(naive.sum())
+    assert ClusteredLabels.of(sample).spread(sample.outcomes[None])[0] == pytest.approx(naive.sum())
 
 
 def test_the_strongest_dependence_follows_the_clusters():
-    alike, apart = (ClusteredLabels(in_clusters(each)).strongest(np.random.default_rng(0)) for each in (True, False))
+    alike, apart = (ClusteredLabels.of(in_clusters(each)).strongest(np.random.default_rng(0)) for each in (True, False))
     assert alike == 1
     assert 0 < apart < 0.5
-    few = ClusteredLabels(in_clusters(False, n_clusters=4)).strongest(np.random.default_rng(0))
+    few = ClusteredLabels.of(in_clusters(False, n_clusters=4)).strongest(np.random.default_rng(0))
     assert few > apart  # four clusters say little
