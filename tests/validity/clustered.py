@@ -9,10 +9,6 @@ from scipy.special import expit, logit, ndtr
 
 import calibstat as cs
 
-NUMBER = 60
-_PLACES = (np.arange(NUMBER) + 0.5) / NUMBER
-SIZES = {"equal": np.full(NUMBER, 8), "Pareto": np.ceil(3 * _PLACES ** (-1 / 1.5)).astype(int)}  # 3 to 73 rows
-
 
 class Clustered(NamedTuple):
     """Rows in clusters whose sizes are fixed; outcomes of a cluster share a part of the normal number behind them."""
@@ -22,18 +18,26 @@ class Clustered(NamedTuple):
     constant: bool = False  # whether all rows of a cluster have the same prediction
     n_classes: int = 2
     law: tuple[float, float] = (2.0, 2.0)  # of predictions of two classes: Beta
+    number: int = 60  # of clusters
+
+    @property
+    def rows(self):
+        """The number of rows of each cluster: eight, or from 3 to 73 of sixty."""
+        if self.sizes == "equal":
+            return np.full(self.number, 8)
+        return np.ceil(3 * ((np.arange(self.number) + 0.5) / self.number) ** (-1 / 1.5)).astype(int)
 
     def predictions(self, rng):
         """Draw predictions, of the event (n,) or of all classes (n, K), and the cluster of each row."""
-        groups = np.repeat(np.arange(NUMBER), SIZES[self.sizes])
-        number = NUMBER if self.constant else len(groups)
+        groups = np.repeat(np.arange(self.number), self.rows)
+        number = self.number if self.constant else len(groups)
         many = self.n_classes > 2
         drawn = rng.dirichlet(np.full(self.n_classes, 2.0), number) if many else rng.beta(*self.law, number)
         return (drawn[groups] if self.constant else drawn), groups
 
     def labels(self, chances, groups, rng):
         """Draw labels with these chances, (n,) or (n, K), which depend on each other within clusters."""
-        common, own = rng.standard_normal(NUMBER)[groups], rng.standard_normal(len(groups))
+        common, own = rng.standard_normal(self.number)[groups], rng.standard_normal(len(groups))
         uniform = ndtr(np.sqrt(self.correlation) * common + np.sqrt(1 - self.correlation) * own)
         if chances.ndim == 1:
             return (uniform < chances).astype(int)
