@@ -460,7 +460,7 @@ def own_nulls(
 ENOUGH_ROWS = 500
 _GAIN = "Brier score that a linear recalibration would gain"
 CLUSTERED = (
-    "a difference of clusters has Student's law: p and interval are only about right where few clusters have an event"
+    "the noise is that of whole clusters: where fewer than ten have an event, p and interval are only about right"
 )
 _SKILL = "the Brier score, calibration and sharpness together, differs by"
 
@@ -591,11 +591,11 @@ class ComparisonTest(Result):
     @property
     def notes(self) -> tuple[str, ...]:
         """Limits of the result."""
-        merged = merging_note(self.questions[0].estimator)
+        merged = merging_note(self.questions[0].estimator, any(asked.clusters for asked in self.questions))
         found = [merged] if merged else []
         if min(asked.n for asked in self.questions) < ENOUGH_ROWS:
             found.append(f"fewer than {ENOUGH_ROWS} rows: the p-value of a difference is only about right")
-        if self.own_pvalues is not None and any(asked.clusters for asked in self.questions):
+        if self.own_pvalues is None and any(asked.clusters for asked in self.questions):
             found.append(CLUSTERED)
         low, high = self.confidence_interval
         if self.pvalue > self.level and not low <= 0 <= high:

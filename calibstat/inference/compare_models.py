@@ -540,19 +540,19 @@ class ModelComparison(Result):
     @property
     def verdict(self) -> str:
         """A sentence or two: which model is better than which and by how much, or that there is no evidence of it."""
-        differ, n, best = self._told_apart, self.questions[0].n, self._ranked[0]
+        differ, best = self._told_apart, self._ranked[0]
+        clusters = self.questions[0].clusters
+        n = f"n = {self.questions[0].n}" + ("" if clusters is None else f" in {clusters}")
         others = [name for name in self._ranked if name != best]
         measure, at, p = self._measure, f"at {percent(self.level)}", "adjusted p" if others[1:] else "p"
         if not differ:
             none = cannot_reject(self.n_resamples, self._least_factor, self.level)
             smallest = f"{p} {small_pvalue(min(pair.adjusted for pair in self.pairs), level=self.level)}"
             models = f"{best} and {others[0]}" if len(others) == 1 else f"These {len(self.names)} models"
-            sizes = f"{measure} {self._sizes(self._ranked)} (n = {n}, {'smallest ' if others[1:] else ''}{smallest})"
+            sizes = f"{measure} {self._sizes(self._ranked)} ({n}, {'smallest ' if others[1:] else ''}{smallest})"
             return f"{none} {models} cannot be told apart {at}: {sizes}.".lstrip()
         largest = small_pvalue(max(pair.adjusted for pair in differ), level=self.level)
-        rows = (
-            f"(n = {n}, {p} {largest if len(differ) == 1 else largest.replace('=', 'at most')}{self._tails_of(differ)})"
-        )
+        rows = f"({n}, {p} {largest if len(differ) == 1 else largest.replace('=', 'at most')}{self._tails_of(differ)})"
         told = f"{'all' if len(differ) == len(self.pairs) else f'{len(differ)} of'} {len(self.pairs)} pairs"
         if any(best not in self._better_ones(name) for name in others):
             (worse, ahead), *more = self._who_is_worse
@@ -632,12 +632,12 @@ class ModelComparison(Result):
     @property
     def notes(self) -> tuple[str, ...]:
         """Limits of the result."""
-        merged = merging_note(self.questions[0].estimator)
+        merged = merging_note(self.questions[0].estimator, self.questions[0].clusters is not None)
         found = [merged] if merged else []
         if self.questions[0].n < ENOUGH_ROWS:
             found.append(f"fewer than {ENOUGH_ROWS} rows: the p-value of a difference is only about right")
-        if self.questions[0].clusters is not None:
-            found.append(f"rows come in {self.questions[0].clusters}: {CLUSTERED}")
+        if self.own_pvalues is None and self.questions[0].clusters is not None:
+            found.append(CLUSTERED)
         found += self._more_redraws
         clearest = max(self.pairs, key=lambda pair: abs(pair.statistic))
         if far_below(clearest.normal_tail, self.n_resamples):

@@ -504,10 +504,11 @@ def as_asked(core: Estimator) -> Estimator:
     return core.recut(core.cut_by.binning) if isinstance(core.cut_by, LargeCells) else core
 
 
-def merging_note(estimator: Estimator) -> str:
-    """Say that cells are merged, where they are; else nothing."""
-    merged = isinstance(estimator.core.cut_by, LargeCells)
-    return f"neighbouring cells are merged until each holds {counted(MINIMUM_ROWS, 'row')}" if merged else ""
+def merging_note(estimator: Estimator, clusters: bool = False) -> str:
+    """Say that cells are merged, where they are, until they hold enough rows, or clusters; else nothing."""
+    if not isinstance(estimator.core.cut_by, LargeCells):
+        return ""
+    return f"neighbouring cells are merged until each holds {counted(MINIMUM_ROWS, 'cluster' if clusters else 'row')}"
 
 
 def _weight_sums(cells: Cells, predictions: Predictions) -> Floats:

@@ -84,7 +84,7 @@ def max_t_by_loops(found, models, signs):
     return adjusted
 
 
-def as_influences_show(estimator, values, seen, pairs, *more):
+def as_influences_show(evaluators, values, clusters, seen, pairs, *more):
     """Standard errors without the noise of redrawn labels, and normal p-values."""
     errors = np.array([np.sqrt(((values[a].influence - values[b].influence) ** 2).sum()) for a, b in pairs])
     differences = np.array([values[a].value - values[b].value for a, b in pairs])
