@@ -72,7 +72,7 @@ def _calibrators(found: Findings) -> list[Block | None]:
     fitted, tested = len(comparison.splits[0].fit_rows), len(comparison.splits[0].test_rows)
     how = (
         f"A calibrator is a map from the probabilities of the model to better ones. "
-        f"{counted(len(tried), 'calibrator', 'was', 'were')} fitted on {words.count(fitted)} rows and compared on "
+        f"{counted(len(tried), 'calibrator', 'was', 'were')} fitted on {words.rows(fitted)} and compared on "
         f"{words.count(tested)} other ones."
     )
     how += _few_events(found, tested)

@@ -192,7 +192,7 @@ def sentences(found: Findings) -> list[str]:
     """Say how large the error is beside noise, and whether it is shown to be below the margin."""
     main, n = found.main, len(found.sample)
     size, noise = sizes(main)
-    evidence = f"({evidence_of(main)}, {words.count(n)} rows)"
+    evidence = f"({evidence_of(main)}, {words.rows(n)})"
     level = words.confidence(main.test.level)
     value, mean = float(main.size.headline or 0.0), float(main.size.headline_null_mean or 0.0)
     if main.rejected and value > mean:

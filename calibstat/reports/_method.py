@@ -87,7 +87,7 @@ def _reading_told(found: Findings) -> list[dict[str, str]]:
     terms = []
     for model, sample in found.samples.items():
         said = [words.of_reading(each).rstrip(".") for each in (sample.predictions.source, *sample.notes) if each]
-        rows = f"{words.count(len(sample))} rows"
+        rows = words.rows(len(sample))
         terms.append({"term": shown(model) or "data", "meaning": f"{'; '.join([rows, *said])}."})
     return terms
 

@@ -91,7 +91,7 @@ def _above(view: View) -> tuple[str, str]:
     direction, (size, noise) = cast(Direction, view.direction), sizes(view)
     unit = unit_of(view)
     said, happened = unit.share(direction.predicted), unit.share(direction.happened)
-    return f"{said} said, {happened} {unit.happens}", f"error {size}, noise {noise}; {words.count(len(view.seen))} rows"
+    return f"{said} said, {happened} {unit.happens}", f"error {size}, noise {noise}; {words.rows(len(view.seen))}"
 
 
 _ARROWS = (

@@ -67,8 +67,7 @@ def _lenses(found: Findings) -> Section:
                 "The average error is the mean distance between what is predicted and what happens, over groups of "
                 "rows with similar predictions.",
                 _left_out(found),
-                f"All probabilities together were looked at in {words.count(parts[0].in_part or 0)} rows, drawn at "
-                "random."
+                f"All probabilities together were looked at in {words.rows(parts[0].in_part or 0)}, drawn at random."
                 if parts
                 else "",
             ),
@@ -157,7 +156,7 @@ def _power(found: Findings) -> list[str]:
     some = f" Only {words.count(n)} of the {words.count(whole)} rows were needed for that." if n < whole else ""
     return [
         f"This is about the average error in groups of similar predictions alone, not about the other statistics. Were "
-        f"predictions like these too sure by {unit.difference(plan.effect)} on average, {words.count(n)} rows "
+        f"predictions like these too sure by {unit.difference(plan.effect)} on average, {words.rows(n)} "
         f"would have shown it with a chance of {percent(plan.power)} (simulated: {unit.size(low)} to "
         f"{unit.size(high)}).{some}",
         "Smaller errors, and errors in groups of few rows, can be there without being seen.",

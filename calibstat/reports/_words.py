@@ -115,6 +115,15 @@ def count(n: float) -> str:
     return f"{round(n):,}".replace(",", " ")
 
 
+def rows(n: float) -> str:
+    """Write a number of rows with its noun.
+
+    >>> rows(1), rows(21000)
+    ('1 row', '21 000 rows')
+    """
+    return f"{count(n)} row{'' if round(n) == 1 else 's'}"
+
+
 def of_reading(told: str) -> str:
     """Say what was found while data were read, without the names of arguments.
 
