@@ -98,6 +98,10 @@ class Binning(HasParameters, ABC):
     def cut(self, predictions: Predictions) -> Cells:
         """Cut what `predictions` are conditioned on; called once for each set of predictions."""
 
+    def cuts_buckets(self, predictions: Predictions) -> str:
+        """Say what may tell rows of one bucket apart (`Predictions.buckets`); "" where cells are of whole ones."""
+        return "" if all(isinstance(key, str) for key in predictions.keys) else repr(self)
+
     @final
     def __mul__(self, other: Binning) -> Product:
         """Cross two binnings; the conditioned columns are dealt out from left to right."""
@@ -126,6 +130,11 @@ class Product(Binning):
     def takes_counts(self) -> bool:  # type: ignore[override]
         """Whether all of its factors take them."""
         return all(factor.takes_counts for factor in self.factors)
+
+    def cuts_buckets(self, predictions: Predictions) -> str:
+        """Ask each factor."""
+        dealt = zip(self.factors, self._deal(predictions), strict=True)
+        return next(filter(None, (each.cuts_buckets(predictions.conditioning_on(keys)) for each, keys in dealt)), "")
 
     def cut(self, predictions: Predictions) -> Cells:
         """Cut by each factor in turn and number the combinations that occur."""
@@ -224,6 +233,23 @@ def closed_left(values: Floats, edges: Floats) -> Ints:
 def closed_right(values: Floats, edges: Floats) -> Ints:
     """Return the cell (edge_i, edge_i+1] of each value, the first one closed; values outside join the end cells."""
     return np.searchsorted(edges[1:-1], values, side="left")
+
+
+# An edge this near to the end of a bucket is that end.
+_ON_END = 1e-9
+
+
+def edge_in_bucket(binning: Binning, predictions: Predictions, edges: Floats) -> str:
+    """Say which of the edges, in increasing order, is the first that lies inside a bucket, if one does."""
+    if not is_probability(predictions) or predictions.buckets is None:
+        return ""
+    low, high = predictions.buckets.T
+    after = np.searchsorted(edges, low + _ON_END, side="right")
+    inside = np.append(edges, np.inf)[after] < high - _ON_END
+    if not inside.any():
+        return ""
+    row = int(np.argmax(inside))
+    return f"{binning!r}, whose edge {edges[after[row]]:g} lies inside a bucket ({low[row]:g} to {high[row]:g}),"
 
 
 # Ties: which values count as equal. Cells, ranks and walks all use this rule.

@@ -19,6 +19,7 @@ from calibstat.binnings.base import (
     borders,
     closed_left,
     closed_right,
+    edge_in_bucket,
     is_probability,
     one_column,
     warn_of_small_cells,
@@ -218,10 +219,14 @@ class EqualWidth(Binning):
     n_bins: Bins
     takes_counts: ClassVar[bool] = True
 
+    def cuts_buckets(self, predictions: Predictions) -> str:
+        """Say which edge does."""
+        return edge_in_bucket(self, predictions, _equal_steps(0.0, 1.0, self.n_bins))
+
     def cut(self, predictions: Predictions) -> Cells:
         """Cut the one conditioned column."""
         values = one_column(self, predictions)
-        warn_of_small_cells(self, self.n_bins, len(values))
+        warn_of_small_cells(self, self.n_bins, predictions.n_rows)
         edges = _equal_steps(*borders(predictions), self.n_bins)
         moves: Moves = "fixed" if is_probability(predictions) else "data"
         return Cells(self.n_bins, _placed(values, edges), moves, edges)
@@ -329,10 +334,14 @@ class FixedEdges(Binning):
 
     __repr__ = without_defaults
 
+    def cuts_buckets(self, predictions: Predictions) -> str:
+        """Say which edge does."""
+        return edge_in_bucket(self, predictions, np.array(self.edges))
+
     def cut(self, predictions: Predictions) -> Cells:
         """Cut the one conditioned column."""
         values = one_column(self, predictions)
-        warn_of_small_cells(self, len(self.edges) - 1, len(values))
+        warn_of_small_cells(self, len(self.edges) - 1, predictions.n_rows)
         outside = np.flatnonzero((values < self.edges[0]) | (values > self.edges[-1]))
         if outside.size:
             raise ValueError(

@@ -46,6 +46,10 @@ class UniqueValues(Binning):
     columns: ClassVar[int | None] = None
     takes_counts: ClassVar[bool] = True
 
+    def cuts_buckets(self, predictions: Predictions) -> str:  # noqa: ARG002
+        """Buckets are not cut: those of equal means are one cell."""
+        return ""
+
     def cut(self, predictions: Predictions) -> Cells:
         """Pool equal rows."""
         index = np.zeros(len(predictions), dtype=np.intp)

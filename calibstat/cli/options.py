@@ -185,6 +185,13 @@ SHARED: dict[str, dict[str, Any]] = {
         "which --probs is the probability",
     },
     "--trials": {"type": column_name, "metavar": "COL", "help": "with --events: the column of how many there were"},
+    "--predicted": {
+        "type": column_name,
+        "metavar": "COL",
+        "help": "in place of --probs, where a row is a bucket of several: the column of the sum of their predictions, "
+        "with --events and --trials",
+    },
+    "--between": _column_option("LOW,HIGH", "with --predicted: the columns of the numbers between which these lie"),
     "--labels": _column_option("A,B,C", "the class of each column of probabilities, in their order"),
     "--probs": _column_option("COL", "the columns of probabilities: a pattern such as 'prob_*', or names"),
     "--confidence": {
@@ -304,8 +311,8 @@ def add_outcome(parser: argparse.ArgumentParser, *, required: bool) -> None:
 def add_input(parser: argparse.ArgumentParser) -> None:
     """Add the options of the sample of one model."""
     add_file(parser)
-    add(parser.add_mutually_exclusive_group(required=True), "--probs", "--confidence")
-    add(parser, "--weights", "--groups", "--prevalence", "--nan-policy")
+    add(parser.add_mutually_exclusive_group(required=True), "--probs", "--confidence", "--predicted")
+    add(parser, "--between", "--weights", "--groups", "--prevalence", "--nan-policy")
 
 
 def add_table_format(parser: argparse.ArgumentParser) -> None:

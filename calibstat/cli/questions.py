@@ -186,7 +186,11 @@ class Measure:
     @classmethod
     def asked(cls, arguments: argparse.Namespace, default: str | None = None) -> Measure:
         """Read ``--estimator``, ``--bins`` and ``--binning``."""
-        return cls(read_estimator(arguments.estimator) or default, arguments.bins, read_binning(arguments.binning))
+        found = cls(read_estimator(arguments.estimator) or default, arguments.bins, read_binning(arguments.binning))
+        named = arguments.bins is not None or found.binning != "equal-mass" or isinstance(found.estimator, cs.Estimator)
+        if getattr(arguments, "predicted", None) is None or named or not found._takes("binning"):
+            return found
+        return replace(found, binning=cs.UniqueValues())  # each bucket is a cell
 
     def __post_init__(self) -> None:
         if self.n_bins is not None and not isinstance(self.binning, str):
@@ -453,6 +457,11 @@ def increment_test(
 def sample_columns(arguments: argparse.Namespace, variables: Sequence[str] | None) -> dict[str, Any]:
     """Return the arguments of `Sample.read` that name columns."""
     probs = arguments.probs or [arguments.confidence]
+    buckets = {name: getattr(arguments, name, None) for name in ("predicted", "between")}
+    if buckets["between"] is not None and len(buckets["between"]) != 2:
+        raise ValueError("--between names two columns, the lower and the upper end of each bucket: --between low,high")
+    if buckets["predicted"] is not None and arguments.label is not None:
+        raise ValueError("--predicted is of buckets of rows: name --events and --trials in place of --label")
     counts = {name: getattr(arguments, name, None) for name in ("events", "trials")}
     if (counts["events"] is None) != (counts["trials"] is None):
         raise ValueError("--events says how many of the --trials had the event: name both columns, in place of --label")
@@ -460,6 +469,7 @@ def sample_columns(arguments: argparse.Namespace, variables: Sequence[str] | Non
         raise ValueError("--events are of the probability in --probs: leave --confidence out")
     return {
         **counts,
+        **buckets,
         "y_true": arguments.label,
         "y_prob": probs if len(probs) > 1 else probs[0],
         "variables": variables or None,
@@ -491,7 +501,7 @@ def read_sample(
 
 def counted_in_parts(arguments: argparse.Namespace, columns: Mapping[str, Any]) -> cs.Sample:
     """Count the rows of many or large files a batch at a time; return the sample of what was counted."""
-    needing = ("weights", "groups", "prevalence", "confidence", "events")
+    needing = ("weights", "groups", "prevalence", "confidence", "events", "predicted")
     single = [f"--{name}" for name in needing if getattr(arguments, name, None)]
     if single:
         raise ValueError(f"{single[0]}: {arguments.file} is counted in parts, which takes --label and --probs alone")

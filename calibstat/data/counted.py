@@ -16,6 +16,7 @@ from calibstat._text import counted, safe
 from calibstat.data._classes import as_labels, classes_of_columns, common_prefix
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.checks import (
+    VALUE_TOLERANCE,
     Examined,
     all_of,
     as_variable,
@@ -66,6 +67,8 @@ class CountedSample(Sample):
     @cached_property
     def predictions(self) -> Predictions:
         """The label-blind part of the rows, written out."""
+        if self.each.buckets is not None:
+            raise needs_rows(_called(), len(self.each))
         self._refuse_many()
         written = self.each.take(np.repeat(np.arange(len(self.counts)), self.counts.sum(axis=1)))
         return replace(written, rows=own(written.rows))
@@ -73,6 +76,8 @@ class CountedSample(Sample):
     @cached_property
     def outcomes(self) -> Ints:
         """(n,) the column of the label that occurred, row by row."""
+        if self.each.buckets is not None:
+            raise needs_rows(_called(), len(self.each))
         self._refuse_many()
         codes = np.broadcast_to(np.arange(self.counts.shape[1]), self.counts.shape)
         return locked(np.repeat(codes.ravel(), self.counts.ravel()))
@@ -113,12 +118,16 @@ class CountedSample(Sample):
         """Which rows belong together; None where each row is by itself."""
         return None if self.each.groups is None else self.predictions.groups
 
-    def read_by(self, reads_counts: Callable[[int], bool], labelled: bool = False) -> Sample:
+    def read_by(self, reads_counts: Callable[[int], bool], labelled: bool = False, buckets: bool = False) -> Sample:
         """Return the predictions as rows that stand for several, with shares of outcomes, where many rows are read.
 
-        Those who look at the residuals of rows read them `labelled`: one row for each prediction and outcome.
+        Those who look at the residuals of rows read them `labelled`: one row for each prediction and outcome. Rows that
+        are `buckets` are read by those alone to whom sums over buckets suffice.
         """
-        few = len(self) < MANY and self.each.powers is None  # of powers rows written out know nothing
+        if self.each.buckets is not None and not buckets:
+            return self
+        # of powers and buckets rows written out know nothing
+        few = len(self) < MANY and self.each.powers is None and self.each.buckets is None
         if few or self.groups is not None or not reads_counts(self.each.n_classes):
             return self
         if labelled:
@@ -140,6 +149,8 @@ class CountedSample(Sample):
     def seen_through(self, look: Callable[[Predictions], Any]) -> Sample:
         """Return what a lens shows: predictions, and counts of the outcomes that it shows."""
         view = look(self.each)
+        if view.recoding is not None and self.each.buckets is not None:
+            raise needs_rows("a lens that relabels outcomes, such as TopLabel(),", len(self.each))
         return CountedSample(view.predictions, view.chances(self.counts).astype(np.int64))
 
     def some(self, most: int) -> Examined:
@@ -153,8 +164,19 @@ class CountedSample(Sample):
         return int(self.counts.sum())
 
     def __repr__(self) -> str:
-        counts = f"counted for {counted(len(self.counts), 'prediction')}"
+        how, what = ("for", "prediction") if self.each.buckets is None else ("in", "bucket")
+        counts = f"counted {how} {counted(len(self.counts), what)}"
         return safe(f"Sample({', '.join([*self._parts(self.each), counts])})")
+
+
+def needs_rows(what: str, n_buckets: int) -> ValueError:
+    """Say that something needs single rows, of which buckets know nothing."""
+    return ValueError(
+        f"{what} needs the prediction of each row, but the sample has {counted(n_buckets, 'bucket')} of rows, of whose "
+        "predictions the mean alone is known: take an error in cells of whole buckets, such as ECE(UniqueValues()), or "
+        "ECE(EqualWidth(10)) where between= says that no cell begins inside a bucket; or pass the rows, or a Ledger of "
+        "them"
+    )
 
 
 def _called() -> str:
@@ -184,6 +206,7 @@ def counted_sample(
     columns: Sequence[str] | None = None,
     count_columns: Sequence[str] | None = None,
     identifier: str | None = None,  # noqa: ARG001 - equal rows are counted, so that it has a row for each
+    buckets: Floats | None = None,
 ) -> CountedSample:
     """Check the arguments of `Sample.from_counts`; the names of columns of `y_prob` and `counts` may be known."""
     if prevalence is not None:
@@ -224,10 +247,50 @@ def counted_sample(
     weights = None if weights is None else locked(weights[there])
     clusters = raw.clusters()
     clusters = None if clusters is None else Groups.of(clusters.codes[there], clusters.name)
-    each = Predictions(raw.copied.rows[there], classes, weights, known, source=source + omitted, groups=clusters)
+    ends = None if buckets is None else locked(buckets[kept][there])
+    each = Predictions(
+        raw.copied.rows[there], classes, weights, known, source=source + omitted, buckets=ends, groups=clusters
+    )
     made = CountedSample(each, locked(found[there]))
     warn_of_order(made.some(_LOOKED_AT))
     return made
+
+
+def bucketed_sample(predicted: Any, *, events: Any, trials: Any, between: Any = None, **known: Any) -> CountedSample:
+    """Check the arguments of `Sample.from_buckets`, and of frames and files that hold buckets."""
+    single = [name for name in ("sample_weight", "groups") if known.get(name) is not None]
+    if single:
+        raise ValueError(f"{single[0]}= is for single rows, of which buckets know nothing: leave it out")
+    ends = (None, None) if between is None else _pair(between)
+    sums, rows = _numbers("predicted", predicted, 1), _numbers("trials", trials, 1)
+    _expect_rows("trials", rows, np.arange(len(rows)))
+    low, high = (np.full(len(sums), k) if e is None else _numbers("between", e, 1) for k, e in enumerate(ends))
+    for name, each in (("trials", rows), ("between", low), ("between", high)):
+        if len(each) != len(sums):
+            raise ValueError(
+                f"predicted has {counted(len(sums), 'row')} and {name} has {len(each)}: pass one of each for every "
+                "bucket"
+            )
+    filled = rows > 0
+    mean = np.divide(sums, rows, out=np.where(filled, np.nan, np.nan_to_num(low)), where=filled)
+    astray = filled & ((mean < low - VALUE_TOLERANCE) | (mean > high + VALUE_TOLERANCE) | ~(low >= 0) | ~(high <= 1))
+    if astray.any():
+        row = int(np.argmax(astray))
+        raise ValueError(
+            f"predicted is {sums[row]:g} in row {row} (rows count from 0), which is {mean[row]:g} for each of its "
+            f"{rows[row]:g} trials, but a mean prediction between {low[row]:g} and {high[row]:g} is expected: pass the "
+            "sum of the predictions in each bucket, and as between= the numbers in [0, 1] that they lie between"
+        )
+    mean = np.clip(mean, low, high)
+    inside = np.where((rows == 1)[:, None], mean[:, None], np.column_stack([low, high]))
+    return counted_sample(mean, events=events, trials=trials, buckets=inside, **known)
+
+
+def _pair(between: Any) -> tuple[Any, Any]:
+    """Return the lower and the upper ends of buckets, which are a pair."""
+    if not isinstance(between, (tuple, list)) or len(between) != 2:
+        raise TypeError("between= is a pair, (low, high): the lower and the upper end of each bucket")
+    return between[0], between[1]
 
 
 def _as_counts(counts: Any, events: Any, trials: Any) -> Floats:

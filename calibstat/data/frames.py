@@ -25,7 +25,7 @@ Names: TypeAlias = str | Sequence[str]
 class Selection:
     """The columns of a sample, in the order asked for; columns matched by a glob keep the frame's order."""
 
-    outcome: dict[str, list[str]]  # y_true, counts, or events and trials
+    outcome: dict[str, list[str]]  # y_true, counts, or events and trials; of buckets, predicted and between too
     y_prob: list[str]
     variables: list[str]
     sample_weight: str | None
@@ -55,20 +55,25 @@ def select(
     where: str,
     counts: Names | None = None,
     confidence: str | None = None,
+    between: Sequence[str] | None = None,
     later: Sequence[str] = (),
     **outcome: str | None,
 ) -> Selection:
     """Find the requested columns among the `names` that exist.
 
     `outcome` names the column of `y_true`, or those of `events` and `trials`; `counts` are in its place. Of whether the
-    top label was right it is `correct`, and `confidence` is in the place of `y_prob`. `counts`,
+    top label was right it is `correct`, and `confidence` is in the place of `y_prob`. Of buckets it names their sums
+    `predicted` too, in that place, and `between` are the columns of their ends. `counts`,
     `y_prob` and `variables` may be several names, and globs. A glob never matches the labels or the weights, and one
     for `variables` matches no probabilities either. `where` is what messages call the frame or the file. If a column
     does not exist, a ValueError lists those that do; it names all that do not exist, also of those needed `later`.
     """
     happened = {key: [name] for key, name in outcome.items() if name is not None}
+    if between is not None:
+        happened["between"] = list(between)
     y_prob = _check_asked({*happened, *(() if counts is None else ("counts",))}, y_prob, confidence)
-    single = [name for name in (*outcome.values(), sample_weight, groups) if name is not None]
+    single = [name for columns in happened.values() for name in columns]
+    single += [name for name in (sample_weight, groups) if name is not None]
     _refuse_several_absent(
         [*single, *_patterns(counts or ()), *later, *_patterns(y_prob), *_patterns(variables or ())], names, where
     )
@@ -78,7 +83,7 @@ def select(
     if counts is not None:
         happened["counts"] = _all_matches(counts, names, single, where)
         single += happened["counts"]
-    prob = _all_matches(y_prob, names, single, where)
+    prob = _all_matches(y_prob, names, single, where) if y_prob else []
     for key, columns in happened.items():
         twice = [name for name in columns if name in prob]
         if twice:
@@ -103,6 +108,13 @@ def _check_asked(given: set[str], y_prob: Names | None, confidence: str | None) 
                 "label: name both, without y_true= and y_prob="
             )
         return confidence
+    if given & {"predicted", "between"}:
+        if y_prob is not None or given - {"between"} != {"predicted", "events", "trials"}:
+            raise TypeError(
+                "predicted= names the column of sums of predictions, where a row is a bucket of several, and between= "
+                "those of their ends: name events= and trials= beside predicted=, without y_true= and y_prob="
+            )
+        return ()
     if y_prob is None:
         raise TypeError("y_prob= names no column, but that of a probability, or one for each class, is expected")
     if given not in ({"y_true"}, {"counts"}, {"events", "trials"}):
@@ -212,17 +224,20 @@ def arguments_from(frame: Any, chosen: Selection) -> dict[str, Any]:
         frame = frame.select(chosen.names).to_pandas(ignore_metadata=True)
     weights = chosen.sample_weight
     (prob, columns), sample_weight = all_of(
-        lambda: _probabilities(frame, chosen.y_prob),
+        lambda: _probabilities(frame, chosen.y_prob) if chosen.y_prob else (None, None),
         lambda: None if weights is None else numbers(weights, frame[weights]),
     )
-    happened = {key: frame[names[0]] for key, names in chosen.outcome.items() if key != "counts"}
+    happened = {key: frame[names[0]] for key, names in chosen.outcome.items() if key not in ("counts", "between")}
+    if "between" in chosen.outcome:
+        happened["between"] = tuple(numbers(name, frame[name]) for name in chosen.outcome["between"])
     counted_in = chosen.outcome.get("counts")
     if counted_in:
         happened["counts"] = np.column_stack([numbers(name, frame[name]) for name in counted_in])
         happened["count_columns"] = [as_text(name) for name in counted_in]
+    if prob is not None:
+        happened["y_prob"] = prob
     return {
         **happened,
-        "y_prob": prob,
         "variables": {name: frame[name] for name in chosen.variables} or None,
         "sample_weight": sample_weight,
         "groups": None if chosen.groups is None else frame[chosen.groups],

@@ -122,10 +122,10 @@ class Sample:
         if "correct" in arguments:
             return cls._of_confidence(**arguments)
         if "y_true" not in arguments:
-            from calibstat.data.counted import counted_sample  # it needs this file
+            from calibstat.data.counted import bucketed_sample, counted_sample  # they need this file
 
             with noting() as notes:
-                found = counted_sample(**arguments)
+                found = (bucketed_sample if "predicted" in arguments else counted_sample)(**arguments)
             keep(found, notes=tuple(notes))
             return found
         sample = object.__new__(cls)
@@ -163,6 +163,8 @@ class Sample:
         counts: str | Sequence[str] | None = None,
         events: str | None = None,
         trials: str | None = None,
+        predicted: str | None = None,
+        between: Sequence[str] | None = None,
         variables: str | Sequence[str] | None = None,
         sample_weight: str | None = None,
         groups: str | None = None,
@@ -184,6 +186,8 @@ class Sample:
             in words, correct and incorrect.
         counts, events, trials : str or sequence of str, optional
             In place of `y_true`, where rows stand for several: the columns of `Sample.from_counts`.
+        predicted, between : str, and a pair of str, optional
+            In place of `y_prob`, where rows are buckets: the columns of `Sample.from_buckets`.
         variables, sample_weight, groups : str, optional
             Names of further columns (globs allowed for `variables`).
         labels, nan_policy, prevalence
@@ -197,6 +201,7 @@ class Sample:
         ('dog', 'cat')
         """
         happened = {"y_true": y_true, "correct": correct, "counts": counts, "events": events, "trials": trials}
+        happened |= {"predicted": predicted, "between": between}
         rows = {"variables": variables, "sample_weight": sample_weight, "groups": groups}
         taken = frame_arguments(frame, **happened, y_prob=y_prob, confidence=confidence, **rows)
         return cls._examined(**taken, labels=labels, nan_policy=nan_policy, prevalence=prevalence)
@@ -213,6 +218,8 @@ class Sample:
         counts: str | Sequence[str] | None = None,
         events: str | None = None,
         trials: str | None = None,
+        predicted: str | None = None,
+        between: Sequence[str] | None = None,
         variables: str | Sequence[str] | None = None,
         sample_weight: str | None = None,
         groups: str | None = None,
@@ -229,7 +236,7 @@ class Sample:
         Parameters
         ----------
         path : str or path
-        y_true, y_prob, correct, confidence, counts, events, trials, variables, sample_weight, groups
+        y_true, y_prob, correct, confidence, counts, events, trials, predicted, between, variables, sample_weight, groups
             Names of columns (of arrays, for NPZ and NetCDF), as in `from_frame`.
         labels, nan_policy, prevalence
             As for `Sample`.
@@ -242,7 +249,7 @@ class Sample:
         from calibstat.data.files import file_arguments  # readers of text and archives, which arrays do not need
 
         columns = {"y_true": y_true, "correct": correct, "counts": counts, "events": events, "trials": trials}
-        columns |= {"y_prob": y_prob, "confidence": confidence}
+        columns |= {"y_prob": y_prob, "confidence": confidence, "predicted": predicted, "between": between}
         columns |= {"variables": variables, "sample_weight": sample_weight, "groups": groups}
         how = {"labels": labels, "nan_policy": nan_policy, "prevalence": prevalence}
         with noting() as notes:
@@ -330,6 +337,55 @@ class Sample:
         happened = {"counts": counts, "events": events, "trials": trials}
         rows = {"variables": variables, "sample_weight": sample_weight, "groups": groups}
         return cls._examined(y_prob=y_prob, **happened, **rows, labels=labels, nan_policy=nan_policy)
+
+    @classmethod
+    def from_buckets(
+        cls,
+        predicted: Any,
+        *,
+        events: Any,
+        trials: Any,
+        between: Any = None,
+        variables: Any = None,
+        labels: Sequence[Hashable] | None = None,
+        nan_policy: str = "raise",
+    ) -> Sample:
+        """Take buckets of rows, of which the number of rows and events and the sum of predictions are kept.
+
+        Errors of the means of whole buckets, and tests of them, are those of the rows; whatever depends on single
+        predictions (scores, ranks, slopes, curves, and cells whose borders may lie inside a bucket) is refused.
+
+        Parameters
+        ----------
+        predicted : (m,) floats
+            The sum of the predictions in each bucket.
+        events, trials : (m,) whole numbers
+            How many of its rows had the event, and how many there are.
+        between : pair of (m,) floats, optional
+            The numbers between which the predictions of each bucket lie, the lower and the upper ones; cells of the
+            prediction may begin and end there. By default that is 0 and 1.
+        variables : mapping or data frame, optional
+            What is known of all rows of each bucket, by name, (m,) each.
+        labels, nan_policy
+            As for `Sample`; without `labels` they are False and True.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument is invalid, or a mean prediction does not lie in its bucket.
+
+        Examples
+        --------
+        >>> import calibstat as cs
+        >>> ends = ([0, 0.2, 0.5], [0.2, 0.5, 1])
+        >>> sample = cs.Sample.from_buckets([3.1, 12.4, 24.3], events=[2, 11, 25], trials=[30, 30, 30], between=ends)
+        >>> sample
+        Sample(n=90, classes=(False, True), counted in 3 buckets)
+        >>> round(cs.ECE(cs.FixedEdges([0, 0.2, 0.5, 1]))(sample), 4)
+        0.0356
+        """
+        known = {"variables": variables, "labels": labels, "nan_policy": nan_policy}
+        return cls._examined(predicted=predicted, events=events, trials=trials, between=between, **known)
 
     @classmethod
     def from_confidence(
@@ -430,7 +486,12 @@ class Sample:
         """The predictions as they were passed, with the weights of single rows; to be asked what they are."""
         return self.predictions
 
-    def read_by(self, reads_counts: Callable[[int], bool], labelled: bool = False) -> Sample:  # noqa: ARG002
+    def read_by(
+        self,
+        reads_counts: Callable[[int], bool],  # noqa: ARG002
+        labelled: bool = False,  # noqa: ARG002
+        buckets: bool = False,  # noqa: ARG002
+    ) -> Sample:
         """Return what those read who may read rows that stand for several, of that number of classes."""
         return self
 
@@ -477,6 +538,9 @@ class Predictions:
     powers : (n, 3) floats, optional
         Where these rows have different chances of the event, of which the row has the mean: the sums of the second,
         third and fourth powers of their distances to it.
+    buckets : (n, 2) floats, optional
+        Where each row is a bucket of rows that may differ, and of whose predictions the mean alone is known: the two
+        numbers between which they lie.
     groups : Groups, optional
         Which rows belong together and may depend on each other; None where all rows are independent.
     identifier : str
@@ -492,6 +556,7 @@ class Predictions:
     seen: str = ""
     counts: Floats | None = None
     powers: Floats | None = None
+    buckets: Floats | None = None
     groups: Groups | None = None
     identifier: str = ""
 
@@ -689,6 +754,7 @@ class Predictions:
             weights=None if self.weights is None else self.weights[rows],
             counts=None if self.counts is None else self.counts[rows],
             powers=None if self.powers is None else self.powers[rows],
+            buckets=None if self.buckets is None else self.buckets[rows],
             groups=None if self.groups is None else self.groups.take(rows),
             identifier="",
             variables={name: variable.take(rows) for name, variable in self.variables.items()},

@@ -9,13 +9,14 @@ from typing import Any, ClassVar, Self
 from matplotlib.axes import Axes
 
 from calibstat.binnings.base import Binning
+from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import RNG
 from calibstat.data.parameters import at_least_one, check_kind, check_share
 from calibstat.data.rounding import rounded_down, rounded_up
 from calibstat.data.sample import Sample
 from calibstat.displays._style import Display
 from calibstat.estimators.histogram import HistogramRegression
-from calibstat.inference.arguments import check_lens, check_sample
+from calibstat.inference.arguments import check_lens, check_sample, in_buckets
 from calibstat.lenses.base import Lens, refuse_empty
 from calibstat.lenses.relabel import CANONICAL
 
@@ -51,10 +52,14 @@ class SampleDisplay(Display):
         check_sample(sample)
         check_kind("binning", binning, Binning | None)
         at_least_one("n_resamples", n_resamples)
-        seen, binning = check_lens(lens)(sample), cls.default_binning if binning is None else binning
+        seen = check_lens(lens)(sample)
+        if binning is None:
+            binning = UniqueValues() if in_buckets(seen) else cls.default_binning
         refuse_empty(seen, lens)
         if cls.reads_counts:
-            seen = seen.read_by(HistogramRegression(binning).reads_counts, labelled=True)
+            cells = HistogramRegression(binning)
+            cells.expect_rows(seen.known)
+            seen = seen.read_by(cells.reads_counts, labelled=True, buckets=True)
         return cls._of(seen, binning, lens=lens, n_resamples=n_resamples, coverage=coverage, rng=rng, name=name)
 
     @classmethod

@@ -37,7 +37,7 @@ from calibstat.estimators.belt import Belt
 from calibstat.estimators.histogram import HistogramRegression
 from calibstat.estimators.isotonic import IsotonicCurve, RecalibrationCurve
 from calibstat.estimators.loess import LocalCurve
-from calibstat.inference.arguments import check_sample
+from calibstat.inference.arguments import check_sample, in_buckets
 from calibstat.inference.band import CalibrationBand
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import CANONICAL, ClassWise
@@ -435,7 +435,7 @@ class ReliabilityDisplay(SampleDisplay):
             *wilson(outcome, rows_in_effect(predictions, cut)[filled], coverage),
             noise.all_low[filled], noise.all_high[filled],
             axis=axis.take(filled, found["count"].values), coverage=coverage, answer=None,
-            curves=[overlay(IsotonicCurve(), seen, lens)] if axis.over_prediction else [],
+            curves=[overlay(IsotonicCurve(), seen, lens)] if axis.over_prediction and not in_buckets(seen) else [],
             cells=repr(binning), lens=lens, seen=seen, name=name,
         )  # fmt: skip
         display.answer = Answer(

@@ -21,6 +21,7 @@ from calibstat._dataclass import dataclass
 from calibstat._progress import track
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.counted import needs_rows
 from calibstat.data.parameters import HasParameters
 from calibstat.data.sample import GivenNames, Predictions, Sample
 from calibstat.lenses.base import Lens, View, refuse_empty
@@ -344,6 +345,8 @@ class Estimator(HasParameters, ABC):
     """Whether the estimator orders or smooths rows along the one conditioned column, without a binning."""
     takes_counts: ClassVar[bool] = False
     """Whether equal predictions may be given as one row, with its share of events, and their number as its weight."""
+    reads_buckets: bool = False
+    """Whether sums over cells of rows, events and predictions suffice, so that rows may be whole buckets of them."""
     extremes: ClassVar[int] = 0
     """How many extremes of a walk the value adds up, of which pooled rows miss a little (`pooled.missed`)."""
     unconditional: ClassVar[bool] = False
@@ -431,6 +434,16 @@ class Estimator(HasParameters, ABC):
         """Whether a row may stand for several, with their share of each outcome as its chance; weights are of all."""
         return self.takes_counts and n_classes == 2
 
+    def expect_rows(self, predictions: Predictions) -> None:
+        """Raise where rows are buckets, unless this estimator can read them, in cells of whole ones."""
+        if predictions.buckets is None:
+            return
+        what = repr(self) if not self.reads_buckets else self.cut_by and self.cut_by.cuts_buckets(predictions)
+        if what:
+            raise needs_rows(what, len(predictions))
+        for member in self.members:
+            member.expect_rows(predictions)
+
     def headline(self, values: Floats) -> Floats:
         """Reduce values (..., *shape) to the one number that is tested, (...,); by default the values themselves."""
         return values if self.headline_place is None else values[..., self.headline_place]
@@ -494,7 +507,8 @@ class Estimator(HasParameters, ABC):
         lens = self.lens
         seen = sample if lens is CANONICAL else lens(sample)
         refuse_empty(seen, lens)
-        seen = seen.read_by(self.core.reads_counts)
+        self.core.expect_rows(seen.known)
+        seen = seen.read_by(self.core.reads_counts, buckets=True)
         evaluator = self.core.prepare(seen.predictions)
         value = evaluator(seen.outcomes)
         if self.has_headline and _all_missing(self.core.headline(value)):
@@ -565,6 +579,7 @@ class Through(Forwarding):
 
     through: Lens
     estimator: Estimator
+    reads_buckets = True  # as the inner estimator says, and the lens
 
     @property
     def lens(self) -> Lens:
@@ -584,6 +599,8 @@ class Through(Forwarding):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Look through the lens, then prepare the inner estimator."""
         view = self.through.look(predictions)
+        if view.recoding is not None and predictions.buckets is not None:
+            raise needs_rows(repr(self.through), len(predictions))
         return _ThroughEvaluator(view, self.estimator.prepare(view.predictions))
 
     def headline(self, values: Floats) -> Floats:
@@ -628,6 +645,8 @@ class Headline(Forwarding):
         found = self.estimator.estimand
         return found if isinstance(found, Headline) else Headline(found)
 
+    reads_buckets = True  # as the inner estimator says
+
     @property
     def takes_counts(self) -> bool:  # type: ignore[override]
         """Whether the inner estimator takes them."""
@@ -639,6 +658,7 @@ class Headline(Forwarding):
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the inner estimator; if its value is a number, it is the headline."""
+        self.estimator.expect_rows(predictions)
         inner = self.estimator.prepare(predictions)
         return _HeadlineEvaluator(self.estimator, inner) if inner.shape else inner
 

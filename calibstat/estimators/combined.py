@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import final
 
 import numpy as np
@@ -26,7 +25,7 @@ from calibstat.estimators.base import (
 )
 from calibstat.estimators.tally import Tally, TallyPlan
 from calibstat.lenses.relabel import ClassWise
-from calibstat.lenses.restrict import Region
+from calibstat.lenses.restrict import AtLevel, Region
 
 
 @final
@@ -97,6 +96,8 @@ class Family(Estimator):
     def takes_counts(self) -> bool:  # type: ignore[override]
         """Whether all members take them."""
         return all(each.takes_counts for each in self.estimators)
+
+    reads_buckets = True  # as its members say
 
     def reads_counts(self, n_classes: int) -> bool:
         """Whether all members do, behind no lens."""
@@ -377,6 +378,8 @@ class Within(Forwarding):
         """The variable, and what the estimator inside reads."""
         return self.variable, *self.estimator.reads
 
+    reads_buckets = True  # as the estimator inside says
+
     def reads_counts(self, n_classes: int) -> bool:
         """Whether the estimator inside does, without a lens of its own."""
         return not self.estimator.lens.parts and self.estimator.reads_counts(n_classes)
@@ -405,7 +408,7 @@ class Within(Forwarding):
     def parts(self, predictions: Predictions) -> Sequence[Estimator]:
         """Return the estimator in the region of each level."""
         codes = np.unique(predictions.variables[self.variable].values).astype(int)
-        return [Region(partial(_is_at_level, self.variable, code)) | self.estimator for code in codes]
+        return [Region(AtLevel(self.variable, code)) | self.estimator for code in codes]
 
     def _levels(self, predictions: Predictions) -> tuple[str, ...]:
         known = ", ".join(map(repr, predictions.variables)) or "none"
@@ -425,11 +428,6 @@ class Within(Forwarding):
     def headline(self, values: Floats) -> Floats:
         """Take the level of the strongest evidence, sign kept."""
         return strongest(values, self.estimator.evidence(values))
-
-
-def _is_at_level(variable: str, code: int, predictions: Predictions) -> Array:
-    """Say which rows have that level."""
-    return predictions.variables[variable].values == code
 
 
 _NORMS = {1: "mean", 2: "root mean square", np.inf: "maximum"}

@@ -389,6 +389,7 @@ class ObservedToExpected(Estimator):
 
     quantity: ClassVar[str] = "observed over expected number of events"
     takes_counts: ClassVar[bool] = True
+    reads_buckets = True
     is_error: ClassVar[bool] = False
     bounds = between(0.0)
     two_outcomes: ClassVar[bool] = True

@@ -50,6 +50,7 @@ class HistogramRegression(Estimator):
     quantity: ClassVar[str] = "deviation of mean outcome from mean prediction in each cell"
     undefined: ClassVar[str] = "a cell without rows has no mean; take fewer cells, or EqualMass"
     has_headline: ClassVar[bool] = False
+    reads_buckets = True
 
     @property
     def estimand(self) -> HistogramRegression:

@@ -12,6 +12,7 @@ from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.simplex import VarianceTree
+from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Floats
 from calibstat.data.rounding import SAME
 from calibstat.estimators.base import Estimator
@@ -81,8 +82,10 @@ def default_panel(n_classes: int, n: int) -> tuple[Member, ...]:
     return _describe_equal(_many(n <= _ROWS_FOR_PAIRS and n * n_classes <= _PROBABILITIES_FOR_PAIRS), equal)
 
 
-def default_size(n_classes: int, n: int) -> Estimator:
+def default_size(n_classes: int, n: int, *, buckets: bool = False) -> Estimator:
     """Return the error that is shown beside the p-value of a panel, for that number of classes and rows."""
+    if buckets:
+        return ECE(UniqueValues())
     return ECE(EqualMass(15)) if n_classes == 2 else ExpectedMiscalibration(VarianceTree(max(20, n // 20)))
 
 

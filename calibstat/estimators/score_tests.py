@@ -159,6 +159,7 @@ class MeanCalibration(Estimator):
     quantity: ClassVar[str] = "mean outcome minus mean prediction (signed, probability units)"
     bounds = between(-1.0, 1.0)
     two_outcomes: ClassVar[bool] = True
+    reads_buckets = True
     takes_counts: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"

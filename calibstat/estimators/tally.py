@@ -366,6 +366,11 @@ class BinnedEstimator(Estimator):
         return self.binning.takes_counts
 
     @property
+    def reads_buckets(self) -> bool:  # type: ignore[override]
+        """Whether no squares of residuals are needed."""
+        return "square" not in self.needs
+
+    @property
     def estimand(self) -> Estimator:
         """The same estimator without binning: its cells are the distinct predictions."""
         return self.recut(UniqueValues())
@@ -387,6 +392,7 @@ class BinnedEstimator(Estimator):
         """Cut the cells and add up what no outcome changes."""
         if self.two_outcomes:
             two_classes(self, predictions)
+        self.expect_rows(predictions)
         cells = self.binning.cut(predictions)
         return _BinnedEvaluator(TallyPlan(predictions, cells, self.needs), self)
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from calibstat._text import shown
 from calibstat.data._classes import refuse_weights_of_labels
-from calibstat.data.counted import CountedSample
+from calibstat.data.counted import CountedSample, needs_rows
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Capabilities, Estimator
 from calibstat.inference.results import Inquiry, RowCounts
@@ -18,21 +18,29 @@ from calibstat.nulls.base import Null
 
 
 def look_through(
-    sample: Any, estimator: Any, lens: Lens | None = None, *, counted: bool = False, labelled: bool = False
+    sample: Any,
+    estimator: Any,
+    lens: Lens | None = None,
+    *,
+    counted: bool = False,
+    labelled: bool = False,
+    buckets: bool = False,
 ) -> tuple[Inquiry, Sample]:
     """Look at a sample through a lens and then that of the estimator; return what is asked, and what is seen.
 
     ``look_through(sample, estimator, lens)`` is the same as ``look_through(sample, lens | estimator)``. An error is
     raised where no row is left to look at. Where the caller reads rows that are `counted`, many of them are not written
-    out, if the estimator reads them too; `labelled` ones have an outcome each.
+    out, if the estimator reads them too; `labelled` ones have an outcome each. Rows that are `buckets` are read by both
+    or refused.
     """
     check_sample(sample)
     asked = behind(lens, estimator)
     through = asked.lens
     seen = sample if through is CANONICAL else through(sample)
     refuse_empty(seen, through)
+    asked.core.expect_rows(seen.known)
     if counted:
-        seen = seen.read_by(asked.core.reads_counts, labelled)
+        seen = seen.read_by(asked.core.reads_counts, labelled, buckets)
     predictions = seen.predictions
     found = predictions.n_classes, predictions.given, predictions.source
     counts = RowCounts(predictions.effective_rows, predictions.largest_share)
@@ -70,6 +78,34 @@ def refuse_counted(verb: str, *samples: Any) -> None:
                 "which rows of two models are the same: compare the intervals that estimate gives of each model, or "
                 "pass single rows, some of them drawn at random, with the predictions of all models"
             )
+
+
+def in_buckets(sample: Sample) -> bool:
+    """Whether the rows of a sample are buckets of rows, of whose predictions the mean alone is known."""
+    return sample.known.buckets is not None
+
+
+def refuse_buckets(sample: Any, what: str) -> None:
+    """Refuse buckets of rows, where something needs the prediction of each row."""
+    if isinstance(sample, Sample) and in_buckets(sample):
+        raise needs_rows(what, len(sample.known))
+
+
+def hypothesis_of(null: Null, estimator: Estimator, seen: Sample) -> str:
+    """Return the sentence that says what a null assumes of what is seen; of buckets no law is exact."""
+    said = null.hypothesis(estimator.lens, estimator.core.given(seen.predictions), seen.groups)
+    return said.replace("(exact", "(about") if in_buckets(seen) else said
+
+
+def buckets_note(seen: Sample) -> tuple[str, ...]:
+    """Say what a result of buckets takes for granted: that events spread as if rows of a bucket were all alike."""
+    if not in_buckets(seen):
+        return ()
+    return (
+        "rows of a bucket are taken for equal predictions, so that noise is at least what it is (Hoeffding 1956): "
+        "p-values, and intervals given these predictions, are about right, rather too large than too small; errors "
+        "that cancel inside a bucket are not seen",
+    )
 
 
 def check_lens(lens: Any) -> Lens:

@@ -152,6 +152,8 @@ def direction_of(seen: Sample) -> Direction | None:
     spread = spread if noise is None else noise.error(mass * (outcomes - event))
     share = float(np.sqrt(squares.sum()))  # the standard error of a mean of rows with these weights, in their deviation
     found = Direction(float(mass @ event), float(mass @ outcomes), nan, spread)
+    if predictions.buckets is not None:  # the mean predictions of buckets have another slope than their rows
+        return found
     clipped = (event < SMALLEST_PROBABILITY) | (event > 1 - SMALLEST_PROBABILITY)
     n_clipped = int(np.sum(predictions.multiplicity * (clipped & (mass > 0))))
     (slope, error), inner = (

@@ -15,7 +15,7 @@ from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_kind, check
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator, Evaluator
-from calibstat.inference.arguments import check_sample, look_through, with_counts
+from calibstat.inference.arguments import buckets_note, check_sample, look_through, with_counts
 from calibstat.inference.by_lens import one_lens
 from calibstat.inference.estimate import interval_of, redrawn
 from calibstat.inference.forest import Forest, ForestRow, Noise
@@ -54,6 +54,8 @@ class EquivalenceTest(Result):
         Where values lie under calibration, on rows like these.
     level : float
         From which p-value on the error is said to be at most the margin.
+    taken : tuple of str
+        What the result takes for granted of the rows.
     """
 
     estimate: float
@@ -67,6 +69,7 @@ class EquivalenceTest(Result):
     fewest: float
     noise: Noise
     level: float = LEVEL
+    taken: tuple[str, ...] = ()
 
     _display: ClassVar[str] = "EstimateDisplay"
     _text_columns: ClassVar[tuple[int, ...]] = (3,)
@@ -106,7 +109,7 @@ class EquivalenceTest(Result):
     def notes(self) -> tuple[str, ...]:
         """What limits the result."""
         few = () if self.question.clusters is None else events_note(self.fewest, what="clusters")
-        return negative_note(self.estimate) + few
+        return self.taken + negative_note(self.estimate) + few
 
     def forest(self) -> Forest:
         """Return the value as the row of a forest plot, up to its bound, beside the margin and what noise gives."""
@@ -218,7 +221,7 @@ def equivalence_test(
         check_sample(sample)
         lens = one_lens(sample, lens)
         estimator = size_of_error(sample, lens)
-    question, seen = look_through(sample, estimator, lens, counted=True, labelled=True)
+    question, seen = look_through(sample, estimator, lens, counted=True, labelled=True, buckets=True)
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     repeats("n_resamples", n_resamples)
@@ -240,6 +243,7 @@ def equivalence_test(
         n_resamples=n_resamples,
         fewest=fewest_rows(seen),
         level=level,
+        taken=buckets_note(seen),
         noise=_noise(core, seen, evaluator, n_resamples, found.value, confidence_level, generator),
     )
 

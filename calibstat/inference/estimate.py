@@ -21,7 +21,7 @@ from calibstat.draws.whole_cells import sums_suffice
 from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
 from calibstat.estimators.tally import Tally
 from calibstat.inference._parts import Parts, parts_of
-from calibstat.inference.arguments import check_sample, look_through, with_counts
+from calibstat.inference.arguments import buckets_note, check_sample, in_buckets, look_through, with_counts
 from calibstat.inference.differences import normal_interval
 from calibstat.inference.finite import SquaredInterval, possible_noise
 from calibstat.inference.forest import Noise
@@ -119,7 +119,7 @@ def estimate(
             return _through_each_lens(sample, asked)
         estimator = size_of_error(sample, lens)
     by_rows = isinstance(interval, Bootstrap)
-    question, seen = look_through(sample, estimator, lens, counted=not by_rows, labelled=True)
+    question, seen = look_through(sample, estimator, lens, counted=not by_rows, labelled=True, buckets=True)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     repeats("n_resamples", n_resamples)
     if not (interval in (None, "finite") or isinstance(interval, Bootstrap)):
@@ -163,7 +163,8 @@ def estimate(
         interval_note=note,
         question=with_counts(question, seen, evaluator.capabilities),
         parts=parts.measures,
-        notes=notes
+        notes=buckets_note(seen)
+        + notes
         + (impossible_note(float(headline), seen) if single else ())
         + _reads_note(core, seen)
         + undefined_note(core, numbers, *draws),
@@ -270,6 +271,8 @@ def interval_of(
     """
     evaluator = evaluator or Headline(core).prepare(seen.predictions)
     form = core.noise_form or core.squared_form or core
+    if in_buckets(seen) and not form.reads_buckets:
+        raise NoInterval(f"the interval of {core!r} is that of {form!r}, which needs the prediction of each row")
     whole, own = Headline(form), evaluator
     if form != core:
         evaluator, redraws = whole.prepare(seen.predictions), None

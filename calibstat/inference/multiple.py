@@ -17,7 +17,18 @@ from calibstat.data.sample import Sample
 from calibstat.draws.streams import stream_of
 from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
 from calibstat.estimators.panels import Member, chosen_panel, default_panel, family_of
-from calibstat.inference.arguments import check_lens, check_null, check_sample, for_clusters, look_through, with_counts
+from calibstat.inference.arguments import (
+    buckets_note,
+    check_lens,
+    check_null,
+    check_sample,
+    for_clusters,
+    hypothesis_of,
+    in_buckets,
+    look_through,
+    refuse_buckets,
+    with_counts,
+)
 from calibstat.inference.finite import clopper_pearson
 from calibstat.inference.multiplicity import (
     ADJUSTMENTS,
@@ -129,7 +140,9 @@ def multiple_test(
     (('a', 'b', 'c'), [False, True, False])
     """
     asked, null = null, check_null(null, n_resamples)
-    question, seen = look_through(sample, estimator, lens, counted=null.takes_counts)
+    if not null.takes_buckets:
+        refuse_buckets(sample, repr(null))
+    question, seen = look_through(sample, estimator, lens, counted=null.takes_counts, buckets=True)
     check_choices(adjust, standardize)
     check_share("level", level, LEVEL)
     estimator, core = question.estimator, question.estimator.core
@@ -156,11 +169,11 @@ def multiple_test(
         tails=adjusted_tails(tails, found.pvalues, found.adjusted, adjust),
         adjust=adjust,
         n_resamples=n_resamples,
-        hypothesis=null.hypothesis(estimator.lens, core.given(seen.predictions), seen.groups),
+        hypothesis=hypothesis_of(null, estimator, seen),
         null=null,
         question=with_counts(question, seen, evaluator.capabilities),
         level=level,
-        notes=replaced + notes,
+        notes=buckets_note(seen) + replaced + notes,
         pooling=pooling,
     )
 
@@ -169,7 +182,7 @@ def _tails(
     null: Null, parts: Sequence[Estimator], seen: Sample, values: Floats, pvalues: Floats, n_resamples: int
 ) -> tuple[float | None, ...]:
     """Return the tail (J,) of each p-value that is the smallest of redrawn labels, where one is known."""
-    if not of_labels(null) or len(parts) != len(values):
+    if not of_labels(null) or len(parts) != len(values) or in_buckets(seen):
         return (None,) * len(values)
     return beyond(pvalues, n_resamples, lambda j: tail_of(parts[j], seen, float(values[j])))
 

@@ -385,7 +385,8 @@ class CalibrationTest(Result):
     def _pvalue_text(self) -> str:
         if self.panel is not None:
             return f"{small_pvalue(self.pvalue, level=self.level)} ({self.panel.description})"
-        return pvalue_text(self.pvalue, self.null_distribution, self.level)
+        found = pvalue_text(self.pvalue, self.null_distribution, self.level)
+        return found.replace("(exact)", "(about)") if "(about" in self.hypothesis else found
 
     @property
     def how_expected(self) -> str:

@@ -18,7 +18,18 @@ from calibstat.data.rounding import SAME
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import stream_of
 from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights, why_undefined
-from calibstat.inference.arguments import check_lens, check_null, check_sample, for_clusters, look_through, with_counts
+from calibstat.inference.arguments import (
+    buckets_note,
+    check_lens,
+    check_null,
+    check_sample,
+    for_clusters,
+    hypothesis_of,
+    in_buckets,
+    look_through,
+    refuse_buckets,
+    with_counts,
+)
 from calibstat.inference.multiplicity import cannot_reject, with_enough
 from calibstat.inference.results import CalibrationTest, Estimate, picked
 from calibstat.lenses.base import Lens
@@ -120,7 +131,10 @@ happened (O/E 0.639, slope 1.49). Average calibration error: 0.1777, where noise
             return _through_each_lens(sample, null, n_resamples, options)
         return recommended_test(sample, lens=lens, null=null, n_resamples=n_resamples, **options)
     asked = None if null is None and n_resamples is None else check_null(null, n_resamples)
-    question, seen = look_through(sample, estimator, lens, counted=asked is None or asked.takes_counts)
+    if asked is not None and not asked.takes_buckets:
+        refuse_buckets(sample, repr(asked))
+    counted = asked is None or asked.takes_counts
+    question, seen = look_through(sample, estimator, lens, counted=counted, buckets=True)
     estimator = question.estimator
     check_share("level", level, LEVEL)
     check_rng(rng)
@@ -148,7 +162,7 @@ happened (O/E 0.639, slope 1.49). Average calibration error: 0.1777, where noise
         return stream_of(rng, estimator)
 
     null, distribution = _distribution(asked, core, seen, stream, evaluator)
-    assumed = null.hypothesis(estimator.lens, core.given(seen.predictions), seen.groups) + note
+    assumed = hypothesis_of(null, estimator, seen) + note
     if distribution.whole_cells:
         assumed = assumed.replace("(exact)", "(counts in cells exact, sums of squares by their normal law)")
     offers = evaluator.capabilities
@@ -164,7 +178,8 @@ happened (O/E 0.639, slope 1.49). Average calibration error: 0.1777, where noise
         level=level,
         remark="" if remark is None else remark(seen.outcomes),
         standardized=value / scale if scale else None,
-        notes=notes
+        notes=buckets_note(seen)
+        + notes
         + undecided_note(null, distribution, value, level)
         + power_note(null, distribution, value)
         + ((inner.weak,) if inner.weak else ())
@@ -232,6 +247,10 @@ def recommended_test(
 
     size = size or size_of_error(sample, lens)
     seen = check_lens(lens)(sample)
+    if in_buckets(seen):  # no panel reads them
+        return calibration_test(
+            sample, size, lens=lens, null=null, level=level, n_resamples=n_resamples, decision=decision, rng=rng
+        )
     asked: dict[str, Any] = {"lens": lens, "level": level, "rng": rng}
     sized = asked | {"decision": decision}
     drawn: dict[str, Any] = {"null": null, "n_resamples": n_resamples}
@@ -267,7 +286,7 @@ def size_of_error(sample: Sample, lens: Lens | None) -> Estimator:
 
     check_sample(sample)
     seen = check_lens(lens)(sample)
-    return default_size(seen.known.n_classes, len(seen))
+    return default_size(seen.known.n_classes, len(seen), buckets=in_buckets(seen))
 
 
 def _in_vain(null: Null, asked: Null | str | None, level: float, seen: Sample) -> bool:

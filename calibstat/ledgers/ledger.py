@@ -187,7 +187,7 @@ class Ledger:
             raise ValueError(
                 f"the frame has no columns {', '.join(map(repr, missing))}, but the answer to ledger_sql is expected; "
                 "buckets of numbers of rows, events and sums of predictions are no ledger but "
-                "Sample.from_counts(predicted / rows, events=events, trials=rows)"
+                "Sample.from_frame(frame, predicted=..., events=..., trials=...)"
             )
         table = pd.DataFrame({name: grouped(each) for name, each in _variables({n: frame[n] for n in names}).items()})
         counted_in = {name: numbers(name, frame[name]) for name in ("step", *COUNTS, *SUMS)}

@@ -12,6 +12,7 @@ import numpy as np
 from calibstat._dataclass import dataclass
 from calibstat._text import counted
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.counted import needs_rows
 from calibstat.data.parameters import keep
 from calibstat.data.sample import Predictions
 from calibstat.lenses.base import Lens, View
@@ -64,6 +65,8 @@ class Region(Lens):
 
     def look(self, predictions: Predictions) -> View:
         """Keep the rows where the predicate holds."""
+        if predictions.buckets is not None and not self._of_variables(predictions):
+            raise needs_rows(repr(self), len(predictions))
         kept = np.asarray(self.predicate(predictions))
         if kept.dtype != bool or kept.shape != (len(predictions),):
             raise ValueError(
@@ -73,8 +76,26 @@ class Region(Lens):
         rows = np.flatnonzero(kept)
         return View(predictions.take(rows), rows=rows)
 
+    def _of_variables(self, predictions: Predictions) -> bool:
+        """Whether it is known to keep rows by a variable alone."""
+        where = self.predicate
+        return isinstance(where, AtLevel) or (isinstance(where, _Between) and where.column in predictions.variables)
+
     def __repr__(self) -> str:
         return f"Region({self.name or getattr(self.predicate, '__name__', repr(self.predicate))})"
+
+
+@final
+@dataclass(frozen=True)
+class AtLevel:
+    """Says which rows have one level of a categorical variable."""
+
+    variable: str
+    code: int
+
+    def __call__(self, predictions: Predictions) -> Array:
+        """Compare codes."""
+        return predictions.variables[self.variable].values == self.code
 
 
 @dataclass(frozen=True)

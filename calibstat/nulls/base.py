@@ -34,6 +34,8 @@ class Null(HasParameters, ABC):
     """How many replicates are drawn; None where nothing is drawn, or the number is not known before."""
     takes_counts: ClassVar[bool] = False
     """Whether rows may each stand for several, of equal predictions (`Predictions.counts`)."""
+    takes_buckets: ClassVar[bool] = False
+    """Whether rows may be buckets of rows (`Predictions.buckets`), for p-values that are then about right."""
     takes_clusters: ClassVar[bool] = False
     """Whether rows of a cluster (`Sample.groups`) may depend on each other."""
 

@@ -68,6 +68,11 @@ class Consistency(Null):
         """Whether predictions are kept."""
         return not self.resample_predictions
 
+    @property
+    def takes_buckets(self) -> bool:  # type: ignore[override]
+        """Whether predictions are kept."""
+        return not self.resample_predictions
+
     def draw(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
     ) -> EmpiricalNull:
@@ -205,6 +210,7 @@ class Sequential(Null):
     exceedances: Count = 20
     joint: ClassVar[bool] = False
     takes_counts: ClassVar[bool] = True
+    takes_buckets: ClassVar[bool] = True
 
     def draw(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None

@@ -92,6 +92,7 @@ class Exact(Null):
     tolerance: Share = 1e-4
     joint: ClassVar[bool] = False
     takes_counts: ClassVar[bool] = True
+    takes_buckets: ClassVar[bool] = True
 
     def draw(
         self,

@@ -130,7 +130,7 @@ def test_any_frame_is_read():
 
 def test_answers_that_are_no_ledger_are_refused():
     buckets = {"n": [10, 20], "sum_y": [2, 9], "sum_p": [1.5, 10.2]}
-    with pytest.raises(ValueError, match=r"no columns 'step', .* Sample\.from_counts\(predicted / rows"):
+    with pytest.raises(ValueError, match=r"no columns 'step', .* Sample\.from_frame\(frame, predicted="):
         cs.Ledger.from_frame(buckets, labels=(0, 1))
     answer = in_duckdb(rows(), cs.ledger_sql("t", **COLUMNS, labels=(0, 1)))
     with pytest.raises(ValueError, match=r"the frame is no ledger: .* never more events than rows"):
