@@ -82,9 +82,11 @@ def _as_told(found: Labels, n_classes: int, labels: Sequence[Hashable]) -> Class
     known = set(told)
     if not known.issuperset(found.distinct):
         strange = [label for label in found.distinct if label not in known]
+        at = found.first_row(strange[0])
         raise ValueError(
             f"y_true holds {_few(strange)}, not among labels=[{_few(told)}]: "
             f"name every class, in the order of the columns{_other_type(strange, told)}"
+            + (f"; {strange[0]!r} is first in row {at} (rows count from 0)" if found.all_rows else "")
         )
     return told
 
@@ -302,6 +304,11 @@ class Labels:
     names: tuple[Hashable, ...] | None = None  # the distinct labels, sorted, of text or integers far apart
     boolean: bool = False  # whether 0 and 1 stand for False and True
     span: tuple[int, int] = (0, 0)  # the smallest and the largest of `values`, of labels that have no names
+    all_rows: bool = True  # whether they are those of the rows that were passed, none left out
+
+    def first_row(self, label: Hashable) -> int:
+        """Return the first row that has a label."""
+        return int(np.argmax(self.values == (label if self.names is None else self.names.index(label))))
 
     @cached_property
     def distinct(self) -> tuple[Hashable, ...]:

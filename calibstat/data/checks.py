@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, NoReturn
 
@@ -72,7 +73,7 @@ def examine(
     n_classes = 2 if vector else rows.shape[1]
 
     def classified() -> tuple[tuple[Hashable, ...], str, Ints]:
-        found = as_labels(raw.truth)
+        found = replace(as_labels(raw.truth), all_rows=not omitted)
         classes, source = classes_of_columns(found, n_classes, vector=vector, labels=labels, columns=names, ask=ask)
         return classes, source, found.columns(classes)
 

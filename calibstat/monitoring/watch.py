@@ -8,13 +8,15 @@ from dataclasses import fields
 from importlib import import_module
 from math import exp, isfinite, log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from calibstat._screen import Screen
 from calibstat._text import counted
 from calibstat._warn import warn
 from calibstat.data.arrays import Floats, Ints
+from calibstat.data.counted import CountedSample
 from calibstat.data.parameters import HasParameters
+from calibstat.data.sample import Sample
 from calibstat.monitoring.base import Bettor, Part, collect, distribute
 from calibstat.monitoring.change import Change, located
 from calibstat.monitoring.intake import Intake, Ready, WaitingRows, first_rows, read_ids
@@ -65,6 +67,8 @@ class Watch(HasParameters, ABC):
             If a row is bad (with its number), an id is unknown or taken, or too many rows would wait. Nothing that
             was fed before is lost, and nothing of this call is taken.
         """
+        if isinstance(y_prob, Sample):
+            _refuse_sample(y_prob)
         if not self._took_one(y_prob, y_true, id):
             took = self._intake.labels(y_true, id) if y_prob is None else self._intake.predictions(y_prob, y_true, id)
             return self._bet_on_all(took)
@@ -394,3 +398,16 @@ def _skipped(intake: Intake) -> str:
         )
     reasons = [*intake.reasons[:_FEW], *(["..."] if len(intake.reasons) > _FEW else [])]
     return "; ".join(parts) + (f" ({'; '.join(reasons)})" if reasons else "")
+
+
+def _refuse_sample(sample: Sample) -> NoReturn:
+    """Say how the rows of a sample are fed, if they have an order in time."""
+    if isinstance(sample, CountedSample):
+        raise TypeError(
+            "update takes rows in the order in which they were predicted, but this sample counts rows, in the order of "
+            "their predictions: feed the rows themselves, or test the sample by calibration_test"
+        )
+    raise TypeError(
+        "update takes rows in the order in which they were predicted: pass those of a sample that has this order by "
+        "update(sample.y_prob, sample.y_true)"
+    )

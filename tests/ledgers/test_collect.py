@@ -233,6 +233,19 @@ def test_a_partition_of_dask_is_named():
     assert len(found) == 89
 
 
+def test_an_unknown_label_is_named_with_its_partition_and_row():
+    parts = [{"y": ["no", "yes", "no"], "p": [0.2, 0.6, 0.3]}, {"y": ["no", "no", "maybe"], "p": [0.2, 0.6, 0.3]}]
+    with pytest.raises(ValueError, match=r"part 1 .*'maybe' is first in row 2 \(rows count from 0\)"):
+        cs.Ledger.collect(iter(parts), y_true="y", y_prob="p")
+    whole = {name: [each for part in parts for each in part[name]] for name in ("y", "p")}
+    with pytest.raises(ValueError, match=r"'maybe' is first in row 5 "):
+        cs.Ledger.collect(whole, y_true="y", y_prob="p", labels=["no", "yes"])
+    with pytest.raises(
+        ValueError, match="in the order of the columns$"
+    ):  # the row is not known where some are left out
+        cs.Sample(["no", None, "maybe"], [0.2, 0.3, 0.4], labels=["no", "yes"], nan_policy="omit")
+
+
 def test_a_warning_is_given_once():
     rows = frame(2000).assign(p=lambda each: 1 - each["p"])
     with warnings.catch_warnings(record=True) as caught:

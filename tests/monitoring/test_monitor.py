@@ -668,3 +668,11 @@ def test_impossible_labels_are_an_alarm_without_a_change():
     monitor = fed(([0.5, 0.0, 0.5], [1, 1, 0]))
     assert monitor.alarm_row == 2
     assert monitor.change is None
+
+
+def test_a_sample_is_no_row():
+    sample = cs.Sample([0, 1, 1], [0.2, 0.7, 0.7])
+    with pytest.raises(TypeError, match=r"update\(sample.y_prob, sample.y_true\)"):
+        Monitor().update(sample)
+    with pytest.raises(TypeError, match="this sample counts rows, in the order of their predictions"):
+        Monitor().update(cs.Ledger.count(sample).sample())
