@@ -334,7 +334,8 @@ def test_too_many_cells_are_refused(run, binary):
         ("y,p,w\nno,0.2,1\nyes,1.7,-2\nmaybe,0.5,1\n", ["--weights", "w", "--labels", "no,yes"],
          "with 1.7. If these are percentages, divide them by 100. Also: column 'y' holds 'maybe', not among "
          "--labels no,yes: name every class, in the order of the columns; 'maybe' is first in row 3 (the first row of "
-         "data is 1). Also: column 'w' is -2 in row 2 (the first row of data is 1): weights must be finite and not negative"),
+         "data is 1). Also: column 'w' is -2 in row 2 (the first row of data is 1): weights must be finite and not "
+         "negative"),
         ("y,p\n0,-2.5\n1,1.7\n", [], "with -2.5. These look like log-odds: turn each x of them into the probability "
          "1 / (1 + exp(-x)) first\n"),
         ("y,p\na,0.5\nb,0.7\nc,0.6\n", [], "column 'p' is the probability of one of two classes, but which class each "

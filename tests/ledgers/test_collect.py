@@ -240,9 +240,8 @@ def test_an_unknown_label_is_named_with_its_partition_and_row():
     whole = {name: [each for part in parts for each in part[name]] for name in ("y", "p")}
     with pytest.raises(ValueError, match=r"'maybe' is first in row 5 "):
         cs.Ledger.collect(whole, y_true="y", y_prob="p", labels=["no", "yes"])
-    with pytest.raises(
-        ValueError, match="in the order of the columns$"
-    ):  # the row is not known where some are left out
+    # where rows are left out, the row is not known
+    with pytest.raises(ValueError, match=r"in the order of the columns$"):
         cs.Sample(["no", None, "maybe"], [0.2, 0.3, 0.4], labels=["no", "yes"], nan_policy="omit")
 
 
