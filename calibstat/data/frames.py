@@ -83,7 +83,7 @@ def select(
     if counts is not None:
         happened["counts"] = _all_matches(counts, names, single, where)
         single += happened["counts"]
-    prob = _all_matches(y_prob, names, single, where) if y_prob else []
+    prob = [] if "predicted" in happened else _all_matches(y_prob, names, single, where)
     for key, columns in happened.items():
         twice = [name for name in columns if name in prob]
         if twice:

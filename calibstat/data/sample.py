@@ -236,8 +236,10 @@ class Sample:
         Parameters
         ----------
         path : str or path
-        y_true, y_prob, correct, confidence, counts, events, trials, predicted, between, variables, sample_weight, groups
+        y_true, y_prob, correct, confidence, counts, events, trials, predicted, between
             Names of columns (of arrays, for NPZ and NetCDF), as in `from_frame`.
+        variables, sample_weight, groups
+            Names of further columns.
         labels, nan_policy, prevalence
             As for `Sample`.
 
