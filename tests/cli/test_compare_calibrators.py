@@ -117,14 +117,18 @@ def wide(monkeypatch):
     return lambda columns: monkeypatch.setenv("COLUMNS", str(columns))
 
 
-def test_a_screen_of_80_columns(compare, bold, wide):
-    wide(80)
-    assert compare(bold, *SICK)[:2] == (0, SCREEN_80)
+def test_screens_of_80_and_120_columns(compare, bold, wide, monkeypatch):
+    """A width changes what is printed alone, so that calibrators are compared once."""
+    made = []
 
+    def once(*arguments, **options):
+        made.extend([] if made else [compare_calibrators(*arguments, **options)])
+        return made[0]
 
-def test_a_screen_of_120_columns(compare, bold, wide):
-    wide(120)
-    assert compare(bold, *SICK)[:2] == (0, SCREEN_120)
+    monkeypatch.setattr(cs, "compare_calibrators", once)
+    for columns, screen in ((80, SCREEN_80), (120, SCREEN_120)):
+        wide(columns)
+        assert compare(bold, *SICK)[:2] == (0, screen)
 
 
 def test_a_screen_where_none_is_better(compare, binary, wide):
