@@ -41,7 +41,7 @@ def test_so_many_rows_suffice_for_a_calibrated_model_in_most_samples(name, n):
 @pytest.mark.parametrize("shift", [0.2, 0.5])
 @pytest.mark.parametrize("n", [200, 2000])
 def test_a_model_whose_error_exceeds_the_margin_passes_no_more_often_than_the_level(shift, n):
-    """All predictions are too low, so that the error in any cells is the mean distance at the predictions of a sample."""
+    """Predictions are too low, so that the error in any cells is the mean distance at the predictions of a sample."""
     world = cs.generators.BetaPredictions(1, 1, cs.generators.LogitShift(shift))
     passed = 0
     for run in range(RUNS):
