@@ -25,12 +25,13 @@ from calibstat.auditing.groups import LeftOut, Levels, look
 from calibstat.auditing.pooled_groups import ROWS
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
-from calibstat.data.arrays import NUMBERS_IN_CACHE, RNG, Floats, Ints, effective_number, effective_rows
+from calibstat.data.arrays import NUMBERS_IN_CACHE, RNG, Floats, Ints, effective_number, effective_rows, two_columns
 from calibstat.data.groups import MINIMUM_CLUSTERS, ClusterCount
 from calibstat.data.parameters import LEVEL, Count, NotNegative, check_arguments, check_share, repeats
 from calibstat.data.rounding import ROUNDING, SAME
-from calibstat.data.sample import Predictions, Sample
-from calibstat.draws.group_sums import ENOUGH, JointNormal
+from calibstat.data.sample import Sample
+from calibstat.draws.group_sums import ENOUGH, Draw, JointNormal
+from calibstat.draws.labels import ClusteredLabels
 from calibstat.draws.streams import random_signs, replicate, stream_of
 from calibstat.estimators.base import all_weights
 from calibstat.inference.arguments import check_lens
@@ -86,7 +87,9 @@ def equal_curves_test(
     laws do not; asymptotic is only that the spline must follow the curve. Of 5000 rows or more, and groups that expect
     200 events and non-events, sums over 128 steps of the prediction are drawn from their joint normal law instead, and
     the data are compared in these steps too; the result says so. With weights all sums are weighted, and the
-    null says that the outcome does not depend on the weight either.
+    null says that the outcome does not depend on the weight either. Of rows in clusters (`Sample.groups`) each
+    p-value is the larger of that of one random sign for each cluster and that of labels which are redrawn as dependent
+    within clusters as the sample leaves possible (asymptotic).
 
     How much the odds of the event differ is reported beside the tests: one logistic regression on the spline and the
     groups gives for each group the ratio of its odds to those of the other groups at the same prediction
@@ -151,7 +154,8 @@ def equal_curves_test(
         seen = seen.take(rows)
         curve = PooledCurve.fit(seen)
     index = np.searchsorted(kept, levels.index[rows])
-    compare, noise = Comparison.of(curve, index), _noise(curve, seen.predictions)
+    compare, generator = Comparison.of(curve, index), stream_of(rng, levels.variable)
+    noises = _noises(curve, seen, generator)
     names = [levels.names[code] for code in kept]
     taken = enough_redraws(n_resamples, 1, level, len(rows) * len(kept))
     in_steps = seen.groups is None and len(index) >= ROWS and enough_events(curve, index)
@@ -160,7 +164,7 @@ def equal_curves_test(
         groups=tuple(names),
         sizes=tuple(np.bincount(index).tolist()),
         gaps=tuple((np.bincount(index, curve.residual) / np.bincount(index, curve.weights)).tolist()),
-        **_tested(compare, noise, in_steps, taken, stream_of(rng, levels.variable)),
+        **_tested(compare, noises, in_steps, taken, generator),
         **_odds([level_of(levels.variable, name) for name in names], seen, index, curve),
         left_out=tuple(left_out),
         lens=lens,
@@ -222,7 +226,9 @@ class PooledCurve:
         """Fit the curve."""
         event, weights = seen.predictions.event, all_weights(seen.predictions, None)
         happened, weights = seen.outcomes.astype(float), weights / weights.mean()
-        basis = spline_basis(event, n_knots(len(event)))
+        groups = seen.groups
+        many = len(event) if groups is None else round(groups.counted(seen.predictions.weights).effective)
+        basis = spline_basis(event, n_knots(many))
         start = None
         if len(event) >= ROWS:  # from the curve of some rows to that of all it is not far
             near = fit_logistic(basis[::_ONE_IN], happened[None, ::_ONE_IN], weights[::_ONE_IN])
@@ -261,20 +267,31 @@ def enough_events(curve: PooledCurve, index: Ints) -> bool:
     return bool(min(effective_number(*each).min() for each in sums) >= ENOUGH)
 
 
-def _noise(curve: PooledCurve, predictions: Predictions) -> Any:
-    """Return a function that draws weighted residuals (R, n): of labels drawn from the curve, or signs of clusters."""
-    groups = predictions.groups
+def _noises(curve: PooledCurve, seen: Sample, rng: np.random.Generator) -> list[Draw]:
+    """Return functions that draw weighted residuals (R, n): of labels drawn from the curve.
+
+    Of clusters, signs are drawn too, and labels depend on each other in a cluster as far as these leave possible: few
+    clusters follow the curve that is fitted to them, so that their residuals times signs have too little noise.
+    """
+    groups = seen.groups
     if groups is None:
-        return lambda stream, _size, kept: (
-            curve.weights * ((stream.random((kept, len(curve.event))) < curve.chance) - curve.chance)
-        )
-    count = groups.counted(predictions.weights)
+        return [
+            lambda stream, _size, kept: (
+                curve.weights * ((stream.random((kept, len(curve.event))) < curve.chance) - curve.chance)
+            )
+        ]
+    count = groups.counted(seen.predictions.weights)
     if count.effective < MINIMUM_CLUSTERS:
         raise ValueError(
             f"there are {count}, but a test by signs needs at least {MINIMUM_CLUSTERS}: take more of them."
         )
     signs = random_signs(groups.number)
-    return lambda stream, size, kept: curve.residual * groups.spread(signs(stream, size, kept))
+    labels = ClusteredLabels(two_columns(curve.chance), seen.outcomes, groups, curve.weights)
+    share = labels.strongest(rng)
+    return [
+        lambda stream, size, kept: curve.residual * groups.spread(signs(stream, size, kept)),
+        lambda stream, size, kept: curve.weights * (labels.draw(share, stream, size, kept) - curve.chance),
+    ]
 
 
 @final
@@ -369,19 +386,19 @@ def _range(rows: Floats, stops: Ints) -> Floats:
 
 
 def _tested(
-    compare: Comparison, noise: Any, in_steps: bool, n_resamples: int, rng: np.random.Generator
+    compare: Comparison, noises: list[Draw], in_steps: bool, n_resamples: int, rng: np.random.Generator
 ) -> dict[str, Any]:
     """Return both statistics with their p-values, and those of the groups, from the same redraws."""
     values = compared = compare(compare.curve.residual[None])[0]
     if in_steps:
         steps = ComparisonInSteps.of(compare)
         compared = steps(steps.data[None])[0]
-        draws = replicate(steps, steps.law.draw, n_resamples, steps.law.scale.size, rng)
+        kinds = [replicate(steps, steps.law.draw, n_resamples, steps.law.scale.size, rng)]
     else:
-        draws = replicate(compare, noise, n_resamples, len(compare.order), rng)
-    evidence = np.column_stack([draws[:, :-1].max(axis=1), draws[:, -1]])
-    found = joint_test(np.array([compared[:-1].max(), compared[-1]]), [evidence], standardize="ranks")
-    each = single_step(compared[:-1], draws[:, :-1])
+        kinds = [replicate(compare, noise, n_resamples, len(compare.order), rng) for noise in noises]
+    evidence = [np.column_stack([draws[:, :-1].max(axis=1), draws[:, -1]]) for draws in kinds]
+    found = joint_test(np.array([compared[:-1].max(), compared[-1]]), evidence, standardize="ranks")
+    each = np.max([single_step(compared[:-1], draws[:, :-1]) for draws in kinds], axis=0)
     return {
         "group_pvalues": tuple(np.resize(each, compare.columns.shape[1] // 2 + 1).tolist()),
         "covariance_statistic": float(values[:-1].max()),
@@ -554,7 +571,10 @@ class EqualCurvesTest(Result):
         """The null hypothesis, in words."""
         how = "labels drawn from a spline fit in all rows (which must follow the curve)"
         if self.clusters is not None:
-            how = "one random sign for each cluster (asymptotic)"
+            how = (
+                "the larger p of one random sign for each cluster and of labels redrawn from the curve, which depend "
+                "on each other in clusters (asymptotic)"
+            )
         return (
             f"given the prediction, the outcome seen through {self.lens!r} does not depend on {self.variable!r}; the "
             f"prediction itself may be off; {how}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -16,10 +16,12 @@ from calibstat._text import counted
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass, FixedEdges
 from calibstat.binnings.values import UniqueValues
-from calibstat.data.arrays import RNG, Floats, Ints, as_generator, two_columns
+from calibstat.data.arrays import RNG, Array, Floats, Ints, as_generator, two_columns
 from calibstat.data.parameters import CONFIDENCE_LEVEL, at_least_one, check_kind, check_share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions, Sample
+from calibstat.draws.labels import ClusteredLabels
+from calibstat.draws.streams import replicate
 from calibstat.estimators.base import Estimator, all_weights
 from calibstat.estimators.ranks import KendallTau, ProbabilisticCount
 from calibstat.estimators.scores import BrierScore, Score
@@ -39,6 +41,7 @@ from calibstat.interpretability._merging import (
 )
 
 ROWS_OF_A_CELL, FEWEST_ROWS = 10, 20
+_REDRAWS = 199  # of the labels of rows in clusters
 
 
 def simplify(
@@ -79,8 +82,8 @@ def simplify(
         Intervals of the prediction to begin with. By default the distinct predictions; on a sample with fewer than ten
         rows for each of these, at most 100 cells of equal mass (50 where `keep` is no score) with ten rows or more.
     held_out : Sample, optional
-        Other rows to judge on; merges are then chosen on the whole sample. Pass them where rows belong together (two
-        rows of a patient), since a random half would see both.
+        Other rows to judge on; merges are then chosen on the whole sample. Without them, clusters (`Sample.groups`)
+        stay in one half.
     confidence_level : float
         Of the interval of the change of `keep`.
     rng : int, Generator or None
@@ -155,9 +158,12 @@ def _halves(sample: Any, held_out: Any, rng: np.random.Generator) -> tuple[Sampl
             f"the sample has {counted(len(sample), 'row')}, but at least {FEWEST_ROWS} are needed to choose cells on "
             "one half and to judge them on the other."
         )
-    order = rng.permutation(len(sample))
-    first, second = np.sort(order[: len(order) // 2]), np.sort(order[len(order) // 2 :])
-    return sample.take(first), sample.take(second)
+    groups = sample.groups
+    order = rng.permutation(len(sample) if groups is None else groups.number)
+    chosen = np.zeros(len(order), dtype=bool)
+    chosen[order[: len(order) // 2]] = True
+    first = chosen if groups is None else groups.spread(chosen)
+    return sample.take(first), sample.take(~first)
 
 
 def _weighing(sample: Sample) -> Sample:
@@ -244,12 +250,28 @@ class _OfRows:
         table = two_columns(self.merging.cells.scores[held // 2])
         return Sample.of(Predictions(table, seen.classes, mass[held], source=seen.source), held % 2)
 
+    @cached_property
+    def redrawn(self) -> Floats:
+        """(R, C) sums of outcome - prediction in the cells to begin with, of labels redrawn in clusters."""
+        labels, stream = ClusteredLabels.of(self.rows), as_generator(0)
+        share, weights = labels.strongest(stream), all_weights(self.rows.predictions, None)
+        cell, n_cells, event = self.places // 2, len(self.merging.cells.scores), self.rows.predictions.event
+
+        def sums(events: Array) -> Floats:
+            return np.array([np.bincount(cell, weights * (each - event), n_cells) for each in events])
+
+        return replicate(sums, partial(labels.draw, share), _REDRAWS, 2 * len(self.rows), stream)
+
     def noise(self, n_cells: int) -> float:
         """Return the mean error of a calibrated predictor with these cells: exact without weights, otherwise about.
 
         The mean absolute deviation of a binomial share is 2 p (1 - p) P(B(n - 1, p) = floor(n p)) (de Moivre 1730).
+        Labels of rows in clusters are redrawn.
         """
         score, cell = self.merging.predict(self.merging.cells.scores, n_cells)
+        if self.rows.groups is not None:
+            errors = np.abs(self.redrawn @ np.eye(n_cells)[cell]).sum(axis=1)
+            return float(errors.mean() / self.sums(1).sum())
         mass, squares = (np.bincount(cell.repeat(2), self.sums(power), n_cells) for power in (1, 2))
         held = mass > 0
         mass, score = mass[held], score[np.unique(cell, return_index=True)[1]][held]
@@ -326,7 +348,7 @@ class SimplificationPath(Result):
         Mean distance of prediction and mean outcome over the cells, ``ECE(UniqueValues())``.
     expected : (S,) floats
         The same for a calibrated predictor on as many rows: what noise alone gives; NaN in a world. With weights it is
-        about, for as many rows in effect.
+        about, for as many rows in effect; in clusters it is about too, the mean over labels that are redrawn.
     loss : (S,) floats
         The value of `keep`.
     tau : (S,) floats

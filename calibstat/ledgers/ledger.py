@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from calibstat._text import counted, safe
+from calibstat._text import counted, safe, shown
 from calibstat.data.arrays import Variable
 from calibstat.data.checks import as_variable, locked, named_columns
 from calibstat.data.counted import CountedSample
@@ -86,7 +86,7 @@ class Ledger:
         Raises
         ------
         ValueError, TypeError
-            If rows have weights, a variable is not there, or more than two outcomes are seen.
+            If rows have weights or clusters, a variable is not there, or more than two outcomes are seen.
 
         Examples
         --------
@@ -102,6 +102,11 @@ class Ledger:
         by = _each_once(by)
         if sample.known.weights is not None:
             raise ValueError("the sample has weights, but a ledger counts rows: leave them out")
+        if sample.groups is not None:
+            raise ValueError(
+                f"Ledger.count takes rows as independent, which those of the same {shown(sample.groups.name)!r} are "
+                "not; tests and intervals of the sample itself hold for clusters"
+            )
         if sample.known.powers is not None:
             raise ValueError("the sample is that of a ledger, which knows more of its rows: add up ledgers themselves")
         parts, classes = [], {}

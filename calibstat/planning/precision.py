@@ -18,6 +18,7 @@ from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.scores import AUC
 from calibstat.generators.finite import Empirical
+from calibstat.inference.arguments import refuse_clusters
 from calibstat.inference.intervals import student_quantile
 from calibstat.inference.results import Result, number
 
@@ -67,7 +68,7 @@ def precision_n(
     Raises
     ------
     ValueError, TypeError
-        If an argument is not as described, or the predictions do not vary.
+        If an argument is not as described, rows come in clusters, or the predictions do not vary.
 
     Examples
     --------
@@ -113,6 +114,7 @@ def _of_event(predictions: Any) -> Floats:
         )
     if predictions.predictions.weights is not None:
         raise ValueError("the sample has weights, which this plan does not take: leave them out, or draw rows by them")
+    refuse_clusters(predictions, "precision_n", "required_n, with cluster_size and correlation, plans for clusters")
     return predictions.predictions.event
 
 

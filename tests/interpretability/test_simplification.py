@@ -171,6 +171,14 @@ def test_cells_are_chosen_on_one_half_and_judged_on_the_other():
     assert "200 rows that did not choose them" in path.verdict
 
 
+def test_clusters_stay_in_one_half():
+    groups = np.arange(400) // 8
+    sample = cs.Sample(sample_of(400, 5).outcomes, sample_of(400, 5).predictions.event, groups=groups)
+    judged = cs.simplify(sample, 3, rng=0).judge.rows
+    assert judged.groups.number == 25
+    assert len(judged) == 200
+
+
 def test_distinct_predictions_are_the_cells_where_each_has_ten_rows():
     few = cs.simplify(sample_of(400, 6, values=[0.1, 0.2, 0.5, 0.9]), 2, rng=0)
     assert (few.start, few.n_cells[0]) == (cs.UniqueValues(), 4)

@@ -163,6 +163,8 @@ def test_what_cannot_be_counted_is_refused():
     weighted = cs.Sample([0, 1, 1], [0.2, 0.5, 0.6], sample_weight=[1, 2, 3.5])
     with pytest.raises(ValueError, match="the sample has weights, but a ledger counts rows"):
         cs.Ledger.count(weighted)
+    with pytest.raises(ValueError, match=r"Ledger\.count takes rows as independent"):
+        cs.Ledger.count(cs.Sample([0, 1, 1], [0.2, 0.5, 0.6], groups=[0, 0, 1]))
     with pytest.raises(ValueError, match="the sample has no variable 'age'; it has"):
         cs.Ledger.count(rows(50), by=["age"])
     with pytest.raises(TypeError, match="Sample"):

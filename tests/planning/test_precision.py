@@ -52,6 +52,7 @@ def test_a_width_of_infinity_does_not_matter():
         (RISKS, {"c_index": 1.5}, "c_index is 1.5"),
         (cs.Sample([0, 1, 2], np.full((3, 3), 1 / 3)), {}, "the sample has 3 classes"),
         (cs.Sample([0, 1], [0.2, 0.7], sample_weight=[1, 2]), {}, "the sample has weights"),
+        (cs.Sample([0, 1, 1], [0.2, 0.7, 0.6], groups=[0, 0, 1]), {}, "precision_n takes rows as independent"),
     ],
 )
 def test_what_is_refused(predictions, options, words):

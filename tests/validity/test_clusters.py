@@ -153,3 +153,27 @@ def test_bars_and_bands_hold_calibrated_outcomes(world):
     assert np.mean(outside) <= 1 - display.coverage + 4 * np.std(outside) / np.sqrt(runs)
     assert all_outside <= 0.05 * runs + 4 * np.sqrt(runs * 0.05 * 0.95)
     assert np.mean(band) >= 0.93 - 4 * np.std(band) / np.sqrt(runs)
+
+
+@pytest.mark.parametrize("world", TWO)
+def test_the_expected_error_of_simpler_predictors_is_no_smaller_than_that_of_calibrated_ones(world):
+    runs, rng = 60, np.random.default_rng(7)
+    above, blind = np.empty((2, runs))
+    for run in range(runs):
+        sample = WORLDS[world](rng)
+        for found, each in ((above, sample), (blind, without(sample))):
+            path = cs.simplify(each, 5, rng=rng)
+            found[run] = path.calibration_error[-1] - path.expected[-1]
+    assert above.mean() <= 4 * above.std() / np.sqrt(runs)
+    if "repeats" in world:
+        assert blind.mean() > 4 * blind.std() / np.sqrt(runs)
+
+
+@pytest.mark.parametrize("world", ["repeats", "unequal repeats"])
+def test_curves_of_groups_of_few_clusters_are_seldom_told_apart(world):
+    runs, rng, rejected = 400, np.random.default_rng(8), 0
+    for _ in range(runs):
+        sample = WORLDS[world]._replace(number=60 if "unequal" in world else 20)(rng)
+        of = rng.permutation(np.arange(sample.groups.number) % 2)[sample.groups.codes]
+        rejected += cs.equal_curves_test(sample, {"of": of}, n_resamples=99, rng=rng).pvalue <= 0.05
+    assert rejected <= 0.05 * runs + 4 * np.sqrt(runs * 0.05 * 0.95)
