@@ -271,9 +271,16 @@ def error_of_rows(
 
 
 def error_of_clusters(influence: Floats, masses: Floats, name: str) -> tuple[float, float]:
-    """Return the standard error of a value and its degrees of freedom (`cluster_error`); refuse one heavy cluster."""
+    """Return the standard error of a value and its degrees of freedom, of the clusters (G,); refuse one heavy cluster.
+
+    They are those of `cluster_error`, or as many as the squared influences show by their own variance, if these are
+    fewer (Pan & Wall 2002): a few clusters with an event may have most of the noise.
+    """
     _refuse_one_heavy(masses, f"value of {name!r}")
-    return cluster_error(influence, masses)
+    error, freedom = cluster_error(influence, masses)
+    squares = influence**2
+    spread = len(squares) * float(np.var(squares))
+    return error, min(freedom, 2 * float(squares.sum()) ** 2 / spread) if spread > 0 else freedom
 
 
 def at_least(error: float, freedom: float, drawn: float) -> tuple[float, float]:
@@ -301,7 +308,9 @@ def normal_interval(core: Estimator, seen: Sample, expansion: Expansion | None =
         drawn = 0.0 if seen.predictions.unweighted else math.sqrt(found.drawn)
     else:
         each = f"value of {groups.name!r}"
-        error, freedom = error_of_rows(found.influence, found.weights, groups=groups)
+        influence, masses = groups.sums(found.influence), groups.sums(found.weights)
+        _refuse_one_heavy(masses, each)
+        error, freedom = cluster_error(influence, masses)
     shown, (error, freedom) = error, at_least(error, freedom, drawn)
     if error != shown:
         each = "row, if outcomes are drawn from the predictions"
