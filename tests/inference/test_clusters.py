@@ -102,3 +102,21 @@ def test_a_band_of_binomial_bounds_is_for_independent_rows():
     with pytest.raises(ValueError, match=r"60 clusters \(groups\), but binomial bounds"):
         calibration_band(copies())
     assert calibration_band(copies(groups=False)).n == 600
+
+
+def test_a_step_of_a_trajectory_is_tested_as_its_sample_is():
+    sample = copies(power=2.0)
+    steps = cs.trajectory({1: sample}, {"ECE": cs.ECE()}, n_resamples=99, rng=0)
+    alone = cs.trajectory({1: copies(power=2.0, groups=False)}, {"ECE": cs.ECE()}, n_resamples=99, rng=0)
+    test = cs.calibration_test(sample, cs.ECE(), n_resamples=99, rng=0)
+    assert float(steps["pvalue"].squeeze()) == test.pvalue
+    assert float(alone["null_mean"].squeeze()) < 0.6 * float(steps["null_mean"].squeeze()) == 0.6 * test.null_mean
+
+
+def test_a_report_tests_clusters():
+    known, alone = (
+        cs.report(copies(groups=groups), calibrators={}, rng=0).to_dict()["answer"]["headline"]
+        for groups in (True, False)
+    )
+    assert known.startswith("There is no evidence")
+    assert not alone.startswith("There is no evidence")

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 import calibstat
-from validity.tables import comparison, coverage, hostile, omnibus, size
+from validity.tables import clusters, comparison, coverage, hostile, omnibus, size
 from validity.tables.rows import Row, markdown, pooled, read, versions, write
 
 TABLES: dict[str, ModuleType] = {
@@ -25,6 +25,7 @@ TABLES: dict[str, ModuleType] = {
     "comparison": comparison,
     "omnibus": omnibus,
     "hostile": hostile,
+    "clusters": clusters,
 }
 SEED, OTHER_SEED = 20261121, 20261122
 RUNS_AT_ONCE = 50
