@@ -130,6 +130,10 @@ def run(arguments: argparse.Namespace) -> int:
     if held:
         waiting = f"{counted(held, 'row')} held, from the first without a label on: call again when its label is known"
         screen = replace(screen, notes=[waiting, *screen.notes])
+    if found["identifier"]:
+        seen = found["identifier"].partition(":")[0]
+        advice = "if these belong together, watch one of them alone: the evidence does not hold for rows in clusters"
+        screen = replace(screen, notes=[*screen.notes, f"{seen}: {advice}"])
     show_and_draw(arguments, monitor.to_dict() | {"n_held": held}, screen, monitor.plot)
     return _ALARM if monitor.alarm else 0
 

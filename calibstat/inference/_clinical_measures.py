@@ -16,7 +16,7 @@ from calibstat.estimators.base import Estimator, Expansion, all_weights, why_und
 from calibstat.estimators.panels import ClinicalPanel
 from calibstat.inference._parts import NO_ENDS, parts_of
 from calibstat.inference.differences import normal_interval
-from calibstat.inference.estimate import interval_of, redrawn
+from calibstat.inference.estimate import interval_of, redrawn, refuse_few_clusters
 from calibstat.inference.intervals import Measure, NoInterval
 
 HIDDEN = (
@@ -49,6 +49,9 @@ class Clinic:
         large, slope = fit.intercept_in_the_large_interval, fit.slope_interval
         yield Measure.of("intercept", "intercept in the large", fit.intercept_in_the_large, large, 0.0)
         yield Measure.of("slope", "calibration slope", fit.slope, slope, 1.0)
+        clusters = self.seen.predictions.clusters
+        if clusters is not None and clusters.too_few and np.isfinite(fit.slope):
+            self.notes.append(f"no intervals of intercept and slope: {clusters} are too few")
         if not np.isfinite(fit.slope):
             which = "slope" if np.isfinite(fit.intercept_in_the_large) else "slope and intercept"
             self.notes.append(f"no calibration {which}: {why_undefined(panel.cox)}")
@@ -107,6 +110,7 @@ class Clinic:
         influence = (ratio * change * (self.seen.outcomes - self.happened) - score.influence) / uncertainty
         slope = (ratio * change[:, None] - score.slope) / uncertainty
         try:
+            refuse_few_clusters(self.seen)
             found = normal_interval(self.panel.brier, self.seen, Expansion.known(1 - ratio, influence, slope))
         except NoInterval as reason:
             self.notes.append(str(reason))

@@ -281,7 +281,7 @@ def interval_of(
         if expand is None:
             raise NoInterval(_why_none(core))
         expansion = expand(seen.outcomes)
-    _refuse_few_clusters(seen)
+    refuse_few_clusters(seen)
     if finite and seen.groups is not None:
         raise NoInterval(
             "no interval is known to hold at every n where rows come in clusters; the default one is asymptotic"
@@ -366,7 +366,8 @@ def _half_width(groups: Groups | None, finite: bool) -> str:
     return "the larger of the multiplier quantile and the exact label-redraw quantile"
 
 
-def _refuse_few_clusters(seen: Sample) -> None:
+def refuse_few_clusters(seen: Sample) -> None:
+    """Raise where there are too few clusters for an interval."""
     count = seen.predictions.clusters
     if count is not None and count.too_few:
         raise NoInterval(f"there are {count}, but an interval needs at least {MINIMUM_CLUSTERS}; a test needs fewer")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from calibstat._screen import Screen
-from calibstat._text import counted
+from calibstat._text import counted, shown
 from calibstat._warn import warn
 from calibstat.data.arrays import Floats, Ints
 from calibstat.data.counted import CountedSample
@@ -406,6 +406,12 @@ def _refuse_sample(sample: Sample) -> NoReturn:
         raise TypeError(
             "update takes rows in the order in which they were predicted, but this sample counts rows, in the order of "
             "their predictions: feed the rows themselves, or test the sample by calibration_test"
+        )
+    if sample.groups is not None:
+        raise TypeError(
+            f"the evidence of a monitor is for rows whose labels do not depend on those before, but the sample has "
+            f"{sample.groups.number} clusters ({shown(sample.groups.name)}): feed one row of each, chosen without a "
+            "look at its label, as arrays"
         )
     raise TypeError(
         "update takes rows in the order in which they were predicted: pass those of a sample that has this order by "

@@ -238,3 +238,13 @@ def test_few_events_give_no_direction_that_chance_explains():
     assert found["oe"].excludes(1.0)
     assert found.average_pvalue > 0.05
     assert found.verdict.startswith("No evidence of an error on average")
+
+
+def test_too_few_clusters_are_said_where_intervals_are_missing():
+    rng = np.random.default_rng(0)
+    p, which = np.repeat(rng.random(8), 40), np.repeat(np.arange(8), 40)
+    found = cs.clinical_summary(cs.Sample((rng.random(320) < p).astype(int), p, groups=which), rng=0)
+    assert "no intervals of intercept and slope: 8 clusters (groups) are too few" in found.notes
+    measures = found.to_dict()["measures"]
+    for name in ("oe", "intercept", "slope", "c_index", "brier", "scaled_brier"):
+        assert (measures[name]["low"], measures[name]["high"]) == (None, None)
