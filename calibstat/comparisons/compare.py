@@ -35,11 +35,12 @@ from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, repeats
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import Streams
-from calibstat.estimators.base import Estimator
+from calibstat.estimators.base import Estimator, Headline
 from calibstat.estimators.scores import BrierScore, LogScore, Score
 from calibstat.estimators.squared import DebiasedL2
-from calibstat.inference.arguments import ONE_BY_ONE, behind, refuse_clusters
-from calibstat.inference.compare import ComparisonTest, comparable, compare_tested, comparison_test
+from calibstat.inference.arguments import behind
+from calibstat.inference.cluster_values import ClusterValue
+from calibstat.inference.compare import ComparisonTest, comparable, compare_tested, comparison_test, expanded
 from calibstat.inference.compare_models import NOT_FOR_PAIRS
 from calibstat.inference.differences import kept_rows, taken, with_large_cells
 from calibstat.inference.estimate import interval_or_none
@@ -101,6 +102,10 @@ def compare_calibrators(
     scores, split into calibration and refinement, show how sharp predictions are; their differences are tested row by
     row.
 
+    Where rows come in clusters (`Sample.groups`) these are split whole, so that shares are about those asked for. Each
+    model by itself is then tested by `Multiplier`, and pairs are compared by pairs of rows of different clusters, as
+    `comparison_test` does; both are asymptotic, and at least 12 clusters are needed among the test rows.
+
     The result recommends one calibrator or none, as `recommend_calibrator` says, and ranks all by their Brier scores.
 
     The p-values belong to the split that `rng` chooses; do not draw another one because of them. With several splits
@@ -134,7 +139,7 @@ def compare_calibrators(
         change no number: the result only says how many give the same advice.
     fitted_rows : mapping of str to ints, optional
         For each calibrator that is fitted already, the rows of the sample that it was fitted on (empty for none). It
-        is not fitted again, and these rows are not tested on.
+        is not fitted again, and these rows are not tested on, nor others of their clusters.
     adjust : {"holm", "fdr_by"}
         How the p-values of pairs are adjusted: by Holm's method (`holm_of_pairs`), or for the share of false
         discoveries (Benjamini & Yekutieli 2001).
@@ -180,7 +185,6 @@ def compare_calibrators(
     whole = sample_from(
         sample, y_true, y_prob, {"variables": variables, "sample_weight": sample_weight, "labels": labels}
     )
-    refuse_clusters(whole, "compare_calibrators", ONE_BY_ONE)
     _check_other_splits(n_other_splits, n_splits, cv)
     split_stream, *streams = as_generator(rng).spawn(1 + n_splits + n_other_splits)
     every_plan = chosen_splits(whole, calibrators, test_size, cv, n_splits + n_other_splits, fitted_rows, split_stream)
@@ -289,12 +293,23 @@ class Judging:
     ) -> CalibratorResult:
         """Test a model on the rows of each split, and score it; its interval has the level of `each`."""
         tests = tuple(self._test(*rows) for rows in track(zip(samples, streams, strict=True), len(samples)))
-        scores = [_scores(sample, self.estimator, test.statistic) for sample, test in zip(samples, tests, strict=True)]
+        squares = tuple(self._squared(sample, test) for sample, test in zip(samples, tests, strict=True))
+        scores = [_scores(sample, self.estimator, each) for sample, each in zip(samples, squares, strict=True)]
         numbers = [(score.brier, score.log, score.calibration, score.refinement) for score in scores]
         brier, log, calibration, refinement = np.mean(numbers, axis=0).tolist()
         interval = self._root_interval(samples[0], tests[0], streams[0], each) if len(samples) == 1 else None
         clipped = sum(score.n_clipped for score in scores)
-        return CalibratorResult(name, calibrator, tests, Scores(brier, log, calibration, refinement, clipped), interval)
+        found = Scores(brier, log, calibration, refinement, clipped)
+        return CalibratorResult(name, calibrator, tests, squares, found, interval)
+
+    def _squared(self, sample: Sample, test: CalibrationTest) -> float:
+        """Return the squared error; of rows in clusters that by pairs of different ones, as they are compared."""
+        seen = self.estimator.lens(sample)
+        if seen.groups is None:
+            return test.statistic
+        evaluator = Headline(self.estimator.core).prepare(seen.predictions)
+        verb = "compare_calibrators, on the test rows"
+        return ClusterValue.of(expanded(self.estimator, seen, evaluator, verb), verb).value
 
     def _test(self, sample: Sample, stream: np.random.Generator) -> CalibrationTest:
         null = Consistency(self.n_resamples)
@@ -304,7 +319,7 @@ class Judging:
         self, sample: Sample, test: CalibrationTest, rng: np.random.Generator, level: float
     ) -> ConfidenceInterval | None:
         """Return the interval of the squared error, in roots, with the labels that its test has drawn."""
-        seen, (law,) = self.estimator.lens(sample), test.null_distribution.replicates
+        seen, law = self.estimator.lens(sample), test.null_distribution.replicates[0]
         interval = interval_or_none(self.estimator.core, seen, level, self.n_resamples, rng, law.samples)
         return interval and ConfidenceInterval(float(np.sqrt(interval.low)), float(np.sqrt(interval.high)))
 

@@ -11,9 +11,10 @@ import numpy as np
 from calibstat._dataclass import dataclass
 from calibstat._text import counted, percent
 from calibstat.comparisons.splits import UNCALIBRATED, Split
+from calibstat.data.groups import ClusterCount
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.scores import LogScore
-from calibstat.inference.compare import ENOUGH_ROWS, ComparisonTest
+from calibstat.inference.compare import CLUSTERED, ENOUGH_ROWS, ComparisonTest
 from calibstat.inference.forest import Forest, ForestRow, best_and_apart, model_row, models_caption
 from calibstat.inference.intervals import ConfidenceInterval
 from calibstat.inference.multiplicity import ADJUSTMENTS, cannot_reject, least_factor
@@ -240,6 +241,7 @@ class CalibratorComparison(Result):
             "estimator": repr(self.estimator.core),
             "n_fit": len(self.splits[0].fit_rows),
             "n_test": self._n_test,
+            **({} if self._clusters is None else self._clusters.to_dict()),
             "n_splits": 1 if self.cross_fitted else len(self.splits),
             **picked(self, "other_advice cross_fitted adjust level confidence_level n_resamples models changes pairs"),
             "hypothesis": own,
@@ -282,6 +284,7 @@ class CalibratorComparison(Result):
         return (
             *found,
             self._rows_text(),
+            *([] if self._clusters is None else [CLUSTERED]),
             *self._sharpness,
             *self._log_alone,
             *self.notes,
@@ -329,7 +332,8 @@ class CalibratorComparison(Result):
 
     def _details(self) -> list[tuple[str, str]]:
         own, pair = self.hypotheses
-        exact = "only approximate for calibrators, see the note" if self.cross_fitted else "exact"
+        exact = "exact" if self._clusters is None else "by whole clusters"
+        exact = "only approximate for calibrators, see the note" if self.cross_fitted else exact
         alone = ", ".join(f"{each.name} {pvalue_cell(each.pvalue)}" for each in self.models)
         sharp = ", ".join(f"{each.name} {decimals(each.scores.refinement)}" for each in self.ranked)
         return [
@@ -355,10 +359,15 @@ class CalibratorComparison(Result):
         parts = self.splits if self.cross_fitted else self.splits[:1]
         return sum(len(each.test_rows) for each in parts)
 
+    @property
+    def _clusters(self) -> ClusterCount | None:
+        return self.models[0].tests[0].question.clusters
+
     def _rows_text(self) -> str:
+        rows = counted(self._n_test, "row") + ("" if self._clusters is None else f" in {self._clusters}")
         if self.cross_fitted:
-            return f"tested on all {counted(self._n_test, 'row')}, cross-fitted in {counted(len(self.splits), 'fold')}"
-        one = f"tested on {counted(self._n_test, 'row')}, fitted on {counted(len(self.splits[0].fit_rows), 'other')}"
+            return f"tested on all {rows}, cross-fitted in {counted(len(self.splits), 'fold')}"
+        one = f"tested on {rows}, fitted on {counted(len(self.splits[0].fit_rows), 'other')}"
         if len(self.splits) > 1:
             return f"{one}, in {len(self.splits)} random splits of the same rows"
         return f"{one}, in one random split{self._agreement}"
@@ -480,13 +489,15 @@ class CalibratorResult(Result):
     """The results of one calibrator on rows that it was not fitted on; with several splits, their means.
 
     `calibrator` is its repr, or "" for the original predictions. `tests` has one test for each split, of the debiased
-    squared error under its own null. `root_interval` is the interval of the root error, for a single split; those of
-    all calibrators hold together.
+    squared error under its own null, and `values` these errors; of rows in clusters the values count only pairs of rows
+    of different clusters, as comparisons do. `root_interval` is the interval of the root error, for a single split;
+    those of all calibrators hold together.
     """
 
     name: str
     calibrator: str
     tests: tuple[CalibrationTest, ...]
+    values: tuple[float, ...]
     scores: Scores
     root_interval: ConfidenceInterval | None
 
@@ -495,7 +506,7 @@ class CalibratorResult(Result):
     @property
     def value(self) -> float:
         """The debiased squared error."""
-        return float(np.mean([test.statistic for test in self.tests]))
+        return float(np.mean(self.values))
 
     @property
     def root(self) -> float:

@@ -14,11 +14,15 @@ from calibstat._progress import track
 from calibstat._text import counted
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 from calibstat.data.checks import check_range, check_sums
+from calibstat.data.groups import Groups
 from calibstat.data.sample import Predictions, Sample
+from calibstat.draws.whole_clusters import folds_of_clusters, part_of_clusters
 
 UNCALIBRATED = "uncalibrated"
 TEST_SIZE = 0.5
 ROWS_OF_A_STRATUM = 20
+# Where clusters are kept whole, rows are spread over so many strata.
+_STRATA = 10
 FEWEST_TEST_ROWS = 20
 
 
@@ -31,12 +35,19 @@ class Split:
     test_rows: Ints
 
 
-def random_split(prob: Floats, n_test: int, rng: np.random.Generator, eligible: Ints) -> Split:
+def random_split(
+    prob: Floats, n_test: int, rng: np.random.Generator, eligible: Ints, groups: Groups | None = None
+) -> Split:
     """Draw test rows from the eligible ones, evenly over the predictions (n, K); all other rows are for the fit.
 
     Strata come from the predictions, never from the labels. Strata of labels would fix the number of events among the
-    test rows beforehand, and redrawn labels would not have the same law.
+    test rows beforehand, and redrawn labels would not have the same law. Rows of a cluster stay together, so that the
+    number of test rows is about `n_test`; no row of a cluster with one that is not eligible is tested on.
     """
+    if groups is not None:
+        able = np.isin(np.arange(len(prob)), eligible)
+        test_rows = part_of_clusters(groups, n_test, rng, _strata(prob, rng), able)
+        return Split(np.setdiff1d(np.arange(len(prob)), test_rows), test_rows)
     ordered = eligible[_order(prob[eligible], rng)]
     strata = np.split(ordered, _borders(len(ordered))[1:-1])
     sizes = _shares(len(ordered), n_test, rng)
@@ -45,15 +56,33 @@ def random_split(prob: Floats, n_test: int, rng: np.random.Generator, eligible: 
     return Split(np.setdiff1d(np.arange(len(prob)), test_rows), test_rows)
 
 
-def spread_folds(prob: Floats, n_folds: int, rng: np.random.Generator) -> Iterator[Split]:
-    """Deal the rows out into folds, each spread evenly over the predictions (n, K); each fold is tested on once."""
-    ordered = _order(prob, rng)
-    fold = np.empty(len(prob), dtype=np.intp)
+def spread_folds(prob: Floats, n_folds: int, rng: np.random.Generator, groups: Groups | None = None) -> Iterator[Split]:
+    """Deal the rows out into folds, each spread evenly over the predictions (n, K); each fold is tested on once.
+
+    Rows of a cluster stay together.
+    """
+    if groups is None:
+        fold = _dealt(_order(prob, rng), n_folds, rng)
+    else:
+        fold = folds_of_clusters(groups, n_folds, rng, _strata(prob, rng, len(prob) // n_folds))
+    for number in range(n_folds):
+        yield Split(np.flatnonzero(fold != number), np.flatnonzero(fold == number))
+
+
+def _dealt(ordered: Ints, n_folds: int, rng: np.random.Generator) -> Ints:
+    """Return the fold of each row: neighbours in the order (n,) are in different ones."""
+    fold = np.empty(len(ordered), dtype=np.intp)
     for start in range(0, len(ordered), n_folds):
         block = ordered[start : start + n_folds]
         fold[block] = rng.permutation(n_folds)[: len(block)]
-    for number in range(n_folds):
-        yield Split(np.flatnonzero(fold != number), np.flatnonzero(fold == number))
+    return fold
+
+
+def _strata(prob: Floats, rng: np.random.Generator, most: int = _STRATA) -> Ints:
+    """Return a number for each row (n,): the same for neighbours in the order of the predictions (n, K)."""
+    strata = np.empty(len(prob), dtype=np.intp)
+    strata[_order(prob, rng)] = np.arange(len(prob)) * min(_STRATA, most) // len(prob)
+    return strata
 
 
 def _order(prob: Floats, rng: np.random.Generator) -> Ints:
@@ -97,7 +126,8 @@ def chosen_splits(
             f"test_size is {share!r}, but it must lie between 0 and 1, such as 0.5: calibrators need rows to be fitted "
             "on, and other rows to be tested on."
         )
-    eligible = np.flatnonzero(~seen)
+    groups = sample.groups
+    eligible = np.flatnonzero(~seen if groups is None else groups.spread(groups.sums(seen.astype(float)) == 0))
     n_test = round(share * len(sample))
     if n_test < FEWEST_TEST_ROWS:
         raise ValueError(
@@ -107,10 +137,11 @@ def chosen_splits(
     if len(eligible) < n_test:
         raise ValueError(
             f"test_size {share:g} asks for {n_test} test rows, but calibrators were fitted on all but {len(eligible)} "
-            f"of {counted(len(sample), 'row')}, and a test on those is not valid; take a smaller share, or other rows."
+            f"of {counted(len(sample), 'row')}{'' if groups is None else ', or on rows of the same clusters'}, and a "
+            "test on those is not valid; take a smaller share, or other rows."
         )
     prob = sample.predictions.probabilities
-    return [[random_split(prob, n_test, stream, eligible)] for stream in rng.spawn(n_splits)]
+    return [[random_split(prob, n_test, stream, eligible, groups)] for stream in rng.spawn(n_splits)]
 
 
 def recalibrated_samples(
@@ -143,7 +174,7 @@ def _folds(
         raise ValueError(
             f"there are {counted(len(sample), 'row')}, but at least {FEWEST_TEST_ROWS} are needed to test on."
         )
-    return list(spread_folds(sample.predictions.probabilities, int(cv), rng))
+    return list(spread_folds(sample.predictions.probabilities, int(cv), rng, sample.groups))
 
 
 def _seen_already(sample: Sample, calibrators: Mapping[str, Any], fitted_rows: Mapping[str, Any] | None) -> Bools:

@@ -25,11 +25,11 @@ from calibstat.comparisons.splits import (
     sample_of,
 )
 from calibstat.data.arrays import RNG, Floats, Ints, as_generator
+from calibstat.data.groups import ClusterCount
 from calibstat.data.parameters import LEVEL, at_least_one
 from calibstat.data.sample import Sample
 from calibstat.estimators.miscalibration import VECE
 from calibstat.estimators.squared import ECE
-from calibstat.inference.arguments import ONE_BY_ONE, refuse_clusters
 from calibstat.inference.forest import Forest, ForestRow
 from calibstat.inference.results import Result, RowCounts
 from calibstat.inference.test import calibration_test
@@ -79,9 +79,10 @@ def variable_based_protocol(
     lens : Lens, optional
         Looked through before the lens of the errors, ``TopLabel()``; with "evaluated".
     n_fit : int, optional
-        Number of rows to fit on, drawn at random; by default half of them.
+        Number of rows to fit on, drawn at random; by default half of them. Rows of a cluster (`Sample.groups`) stay
+        together, so that the number is about this.
     fit_rows : (m,) ints, optional
-        Numbers of the rows to fit on, instead of `n_fit`.
+        Numbers of the rows to fit on, instead of `n_fit`; no other row of their clusters is tested on.
     n_bins : int
     convention : {"evaluated", "kelly-smyth"}
     n_resamples : int
@@ -113,7 +114,6 @@ def variable_based_protocol(
         raise ValueError(f"convention is {convention!r}, but 'evaluated' or 'kelly-smyth' is expected.")
     at_least_one("n_bins", n_bins)
     whole, name = _with_variable(sample, y_true, y_prob, variable, name, labels)
-    refuse_clusters(whole, "variable_based_protocol", ONE_BY_ONE)
     if convention == "kelly-smyth" and not (lens is None and whole.predictions.weights is None):
         raise ValueError('convention="kelly-smyth" has no lens and no weights, as in the paper; leave them out.')
     models = check_calibrators(default_calibrators(name, len(whole.labels)) if calibrators is None else calibrators)
@@ -133,7 +133,8 @@ def variable_based_protocol(
             for each, seen in track(samples.items(), len(samples))
         ]
         errors, counts = [each for each, _ in used], RowCounts.least(each for _, each in used)
-    return VariableBasedComparison(tuple(errors), name, split, n_bins, convention, counts)
+    clusters = None if given.groups is None else given.groups.counted(given.predictions.weights)
+    return VariableBasedComparison(tuple(errors), name, split, n_bins, convention, counts, clusters)
 
 
 def _with_variable(
@@ -197,7 +198,11 @@ def _split(sample: Sample, n_fit: int | None, fit_rows: Any, rng: np.random.Gene
         rows = np.unique(np.asarray(fit_rows))
         if n_fit is not None or rows.dtype.kind not in "iu" or not len(rows) or not 0 <= rows[0] <= rows[-1] < n:
             raise ValueError(f"fit_rows must be row numbers from 0 to {n - 1}, without n_fit.")
-        split = Split(rows.astype(np.intp), np.setdiff1d(np.arange(n), rows))
+        left = np.ones(n, dtype=bool)
+        left[rows] = False
+        if sample.groups is not None:  # a cluster is not tested on if some of its rows are for the fit
+            left = ~np.isin(sample.groups.codes, sample.groups.codes[rows])
+        split = Split(rows.astype(np.intp), np.flatnonzero(left))
     else:
         wanted = n // 2 if n_fit is None else n_fit
         if not 1 <= wanted < n:
@@ -205,10 +210,11 @@ def _split(sample: Sample, n_fit: int | None, fit_rows: Any, rng: np.random.Gene
                 f"n_fit is {wanted}, but of {counted(n, 'row')} some must be left to test on; take for example "
                 f"{n // 2}."
             )
-        split = random_split(sample.y_prob, n - wanted, rng, np.arange(n))
+        split = random_split(sample.y_prob, n - wanted, rng, np.arange(n), sample.groups)
     if not len(split.test_rows):
         raise ValueError(
-            "fit_rows names all rows, so that none is left to test on; a test on rows of the fit is not valid."
+            "fit_rows names all rows, or some of each cluster, so that none is left to test on; a test on rows of the "
+            "fit is not valid."
         )
     return split
 
@@ -216,7 +222,7 @@ def _split(sample: Sample, n_fit: int | None, fit_rows: Any, rng: np.random.Gene
 _MEASURES = "ECE over the confidence, VECE over the variable (Kelly & Smyth 2023)"
 _CELLS = "of equal mass, of each calibrator's confidence and of the variable"
 _CELLS_OF_PAPER = "between quantiles of the uncalibrated confidence, and of the variable"
-_NOISE = "noise is the mean of the errors of a calibrated model with as many rows; p of each error is exact"
+_NOISE = "noise is the mean of the errors of a calibrated model with as many rows"
 _OF_PAPER = "mistakes are those of the uncalibrated label, as in the tables of Kelly & Smyth (2023)"
 
 
@@ -251,6 +257,8 @@ class VariableBasedComparison(Result):
     convention : str
     counts : RowCounts
         Of the test rows; the published convention does not count events in cells.
+    clusters : ClusterCount, optional
+        Of the test rows, where they come in clusters.
     """
 
     errors: tuple[VariableBasedErrors, ...]
@@ -259,6 +267,7 @@ class VariableBasedComparison(Result):
     n_bins: int
     convention: str
     counts: RowCounts
+    clusters: ClusterCount | None = None
 
     _display: ClassVar[str] = "ComparisonDisplay"
     _row: ClassVar[str] = "name"
@@ -316,6 +325,7 @@ class VariableBasedComparison(Result):
             "variable": self.variable,
             "n_fit": len(self.split.fit_rows),
             "n_test": len(self.split.test_rows),
+            **({} if self.clusters is None else self.clusters.to_dict()),
             "n_bins": self.n_bins,
             "convention": self.convention,
             "errors": self._rows(),
@@ -329,9 +339,14 @@ class VariableBasedComparison(Result):
         return [head, *([each.name, *_percentages(each)] for each in self.errors)]
 
     def _notes(self) -> tuple[str, ...]:
-        rows = f"tested on {counted(len(self.split.test_rows), 'row')}, fitted on {len(self.split.fit_rows)} others"
+        tested, within = (
+            counted(len(self.split.test_rows), "row"),
+            "" if self.clusters is None else f" in {self.clusters}",
+        )
+        rows = f"tested on {tested}{within}, fitted on {len(self.split.fit_rows)} others"
+        noise = f"{_NOISE}; p of each error is {'exact' if self.clusters is None else 'by whole clusters (asymptotic)'}"
         used = self.errors[0].ece_pvalue is not None
-        return (f"{rows}; errors are binned in {counted(self.n_bins, 'cell')}", _NOISE if used else _OF_PAPER)
+        return (f"{rows}; errors are binned in {counted(self.n_bins, 'cell')}", noise if used else _OF_PAPER)
 
     def _details(self) -> list[tuple[str, str]]:
         used = self.errors[0].ece_pvalue is not None
