@@ -58,8 +58,8 @@ def refuse_to_split(groups: Groups, n_parts: int = 2) -> None:
     """Refuse fewer clusters than parts, and clusters of which one has most of the rows."""
     if groups.number < n_parts:
         raise ValueError(
-            f"all rows of the same {shown(groups.name)!r} stay together, but there are only "
-            f"{counted(groups.number, 'cluster')} for {n_parts} parts; take fewer parts, or rows of more clusters."
+            f"all rows of the same {shown(groups.name)!r} stay together, but {n_parts} parts need at least {n_parts} "
+            f"clusters, and {counted(groups.number, 'cluster', 'is', 'are')} there; add rows of more clusters."
         )
     share = float(groups.sums(None).max()) / len(groups)
     if share > _MOST:

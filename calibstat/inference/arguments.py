@@ -176,10 +176,6 @@ def for_clusters(null: Null, sample: Sample, asked: Any = None) -> tuple[Null, t
     return instead, () if asked is None else (f"{why}: {instead!r} was used, which holds for clusters",)
 
 
-# What holds for clusters where models are compared.
-ONE_BY_ONE = "calibration_test and estimate of each model by itself hold for clusters"
-
-
 def refuse_clusters(sample: Sample, verb: str, instead: str) -> None:
     """Refuse rows in clusters, where a verb is for independent rows; `instead` is what holds for clusters."""
     groups = sample.groups

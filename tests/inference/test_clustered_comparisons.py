@@ -6,33 +6,18 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.comparisons.variable_based import variable_based_protocol
 from calibstat.inference.cluster_values import ClusterValue
 from calibstat.inference.compare import expanded
 from calibstat.inference.differences import prepared
 
 PROB = np.random.default_rng(0).random(400)
-AGE = np.random.default_rng(1).random(400)
 HAPPENED = np.random.default_rng(2).random(400) < PROB
 GROUPS = np.arange(400) // 4
 ESTIMATOR = cs.DebiasedL2(cs.EqualMass(5))
 
 
 def sample(prob=PROB, groups=GROUPS):
-    return cs.Sample(HAPPENED, prob, groups=groups, variables={"age": AGE})
-
-
-@pytest.mark.parametrize(
-    "compare",
-    [
-        lambda: cs.compare_calibrators({"platt": cs.calibrators.Platt()}, sample()),
-        lambda: cs.recommend_calibrator(sample()),
-        lambda: variable_based_protocol(sample(), variable="age"),
-    ],
-)
-def test_rows_in_clusters_are_not_taken_as_independent(compare):
-    with pytest.raises(ValueError, match="takes rows as independent, which those of the same 'groups' are not"):
-        compare()
+    return cs.Sample(HAPPENED, prob, groups=groups)
 
 
 def value_of(seen):

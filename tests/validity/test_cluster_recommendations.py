@@ -1,7 +1,8 @@
 """How often a calibrator is recommended where none is better, in six worlds of rows in clusters.
 
-Half of the clusters judge. Fixed seeds and stated numbers of runs; a share may exceed its limit by 4 of its own standard
-errors.
+Half of the clusters judge. Fixed seeds and stated numbers of runs; a share may exceed its limit by 4 of its own
+standard errors. In 200 runs one was recommended in at most 1 % of each world, and in 56 % of the same repeats without
+groups.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from tests.validity.clustered import NUMBER, WORLDS
 from tests.validity.test_recommendations import ERROR, LEVEL, UNIT, Bit
 
 RUNS, SEVERAL = 200, 4
+
+# Coins of few clusters may all seem to be the other way round.
+pytestmark = pytest.mark.filterwarnings("ignore:y_prob taken for")
 
 
 @pytest.fixture(autouse=True)
@@ -40,15 +44,20 @@ class RareCoin(Coin):
     base, error = 0.1, 0.05
 
 
-def several(draw, world):
+def kind_of(world):
+    return RareCoin if world.law[0] < world.law[1] else Coin
+
+
+def several(draw, world, rng):
     """Draw rows in 60 clusters, or in 120 of Pareto's sizes: fewer are too few, in effect, among the test rows."""
-    drawn = [draw() for _ in range(2 if world.sizes == "Pareto" else 1)]
+    drawn = [draw(world, rng) for _ in range(2 if world.sizes == "Pareto" else 1)]
     labels, said, groups = (np.concatenate(each) for each in zip(*drawn, strict=True))
     return labels, said, groups + NUMBER * np.repeat(range(len(drawn)), [len(each[0]) for each in drawn])
 
 
-def coins(world, kind, rng):
+def coins(world, rng):
     """Draw outcomes of one chance, and a model that errs by as much, by independent bits of each row or cluster."""
+    kind = kind_of(world)
     _, groups = world.predictions(rng)
     number = NUMBER if world.constant else len(groups)
     said = kind.base + kind.error * rng.choice([-1, 1], number) + UNIT * rng.random(number)
@@ -63,14 +72,14 @@ def calibrated(world, rng):
 
 
 def share(name, runs, seed, clusters=True):
-    """Return how often one is recommended: of several with errors like the model's, or of the usual for five classes."""
+    """Return how often one is recommended: of several that err as the model does, or of the usual for five classes."""
     found, world = [], WORLDS[name]
-    kind = RareCoin if world.law[0] < world.law[1] else Coin
-    many = world.n_classes > 2
-    tried = None if many else {f"bit{k}": kind(k) for k in range(1, SEVERAL + 1)}
+    draw, tried = calibrated, None
+    if world.n_classes == 2:
+        draw, tried = coins, {f"bit{k}": kind_of(world)(k) for k in range(1, SEVERAL + 1)}
     for run in range(runs):
         rng = np.random.default_rng([seed, run])
-        labels, said, groups = several(lambda: calibrated(world, rng) if many else coins(world, kind, rng), world)
+        labels, said, groups = several(draw, world, rng)
         sample = cs.Sample(labels, said, labels=range(world.n_classes), groups=groups if clusters else None)
         compared = cs.recommend_calibrator(sample, tried, n_other_splits=0, n_resamples=499, rng=rng)
         found.append(compared.calibrator != "uncalibrated")
