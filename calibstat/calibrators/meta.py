@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedShuffleSplit, check_cv
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedShuffleSplit, check_cv
 from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, get_tags, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter
@@ -19,6 +19,9 @@ from calibstat.calibrators.scaling import Platt
 from calibstat.calibrators.softmax import Dirichlet
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import true_or_false
+
+# A share of the rows is made of groups that are dealt out into so many parts at most.
+_MOST_PARTS = 20
 
 
 @final
@@ -58,7 +61,7 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.cv = cv
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit the classifier and the calibrator, each on its rows.
 
         Parameters
@@ -68,6 +71,8 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : (n,)
         sample_weight : (n,), optional
             Weights for the calibrator, and for the classifier if it takes weights.
+        groups : (n,), optional
+            Which rows belong together, as those of a patient: a split of `cv` then keeps them whole.
         """
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
@@ -80,7 +85,8 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("only one class occurs among rows of positive weight: a classifier needs at least two")
         if getattr(self._calibrator(), "binary", False):
             refuse_more_than_two(type(self._calibrator()).__name__, y, len(self.classes_))
-        responses, rows = self._responses(X, y, weights)
+        groups = None if groups is None else column_or_1d(indexable(X, groups)[1])
+        responses, rows = self._responses(X, y, weights, groups)
         self.fitted_rows_: Ints = rows
         kept = None if weights is None else weights[rows]
         self.calibrator_ = fit_part(self._calibrator(), responses, targets[rows], kept)
@@ -96,7 +102,7 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"y has the class {strange[0]}, which the fitted classifier does not know")
         return classes, np.searchsorted(classes, y)
 
-    def _responses(self, X: Any, y: Array, weights: Floats | None) -> tuple[Floats, Ints]:
+    def _responses(self, X: Any, y: Array, weights: Floats | None, groups: Array | None) -> tuple[Floats, Ints]:
         """Return the classifier's predictions for the rows that the calibrator is fitted on, and these rows."""
         n_rows = len(y)
         self.cross_fitted_ = False
@@ -104,18 +110,33 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.classifier_ = self._classifier()
             return self._says(self.classifier_, X), np.arange(n_rows)
         if isinstance(self.cv, float):
-            splitter = StratifiedShuffleSplit(n_splits=1, test_size=self.cv, random_state=self.random_state)
-            train, rows = map(np.sort, next(splitter.split(np.zeros(n_rows), y)))
+            train, rows = map(np.sort, self._one_split(y, groups))
             self.classifier_ = self._fitted(X, y, weights, train)
             return self._says(self.classifier_, _safe_indexing(X, rows)), rows
         self.cross_fitted_ = True
-        said, rows = self._cross_fit(X, y, weights)
+        said, rows = self._cross_fit(X, y, weights, groups)
         self.classifier_ = self._fitted(X, y, weights, np.arange(n_rows))
         return said, rows
 
-    def _cross_fit(self, X: Any, y: Array, weights: Floats | None) -> tuple[Floats, Ints]:
+    def _one_split(self, y: Array, groups: Array | None) -> tuple[Ints, Ints]:
+        """Return rows for the classifier and others, of which there is a share of `cv`, for the calibrator."""
+        none, seed = np.zeros(len(y)), self.random_state
+        if groups is None:
+            return next(StratifiedShuffleSplit(n_splits=1, test_size=self.cv, random_state=seed).split(none, y))
+        most = min(len(np.unique(groups)), np.unique(y, return_counts=True)[1].min(), _MOST_PARTS)
+        dealt = _folds_of_groups(max(2, int(most)), groups, seed).split(none, y, groups)
+        parts = [rows for _, rows in dealt]
+        reached = np.cumsum([len(rows) for rows in parts[:-1]])
+        rows = np.concatenate(parts[: 1 + int(np.abs(reached - self.cv * len(y)).argmin())])
+        return np.setdiff1d(np.arange(len(y)), rows), rows
+
+    def _cross_fit(self, X: Any, y: Array, weights: Floats | None, groups: Array | None) -> tuple[Floats, Ints]:
         said, rows = [], []
-        for train, test in check_cv(self.cv, y, classifier=True).split(np.zeros(len(y)), y):
+        if groups is None or not (self.cv is None or isinstance(self.cv, (int, np.integer))):
+            splitter = check_cv(self.cv, y, classifier=True)
+        else:
+            splitter = _folds_of_groups(self.cv or 5, groups)
+        for train, test in splitter.split(np.zeros(len(y)), y, groups):
             fitted = self._fitted(X, y, weights, train)
             if len(fitted.classes_) < len(self.classes_):
                 raise ValueError(
@@ -177,6 +198,17 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         columns = self.predict_proba(X).argmax(axis=1)
         return self.classes_[columns]
+
+
+def _folds_of_groups(n_folds: int, groups: Array, seed: int | None = None) -> StratifiedGroupKFold:
+    """Return what deals whole groups out, and refuse too few of them and one that has most of the rows."""
+    sizes = np.unique(groups, return_counts=True)[1]
+    if len(sizes) < n_folds or 2 * sizes.max() > sizes.sum():
+        raise ValueError(
+            f"rows of a group stay together, but there are {counted(len(sizes), 'group')} for {n_folds} parts, and the "
+            f"largest has {sizes.max() / sizes.sum():.0%} of the rows; add rows of more groups, or take fewer folds"
+        )
+    return StratifiedGroupKFold(n_folds, shuffle=seed is not None, random_state=seed)
 
 
 @final

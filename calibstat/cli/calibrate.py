@@ -41,6 +41,7 @@ from calibstat.data.arrays import Ints
 from calibstat.data.columns import shortened
 from calibstat.data.files import COMPRESSIONS, READERS, file_arguments, header, opened, read_delimited
 from calibstat.data.frames import Selection, select
+from calibstat.draws.whole_clusters import part_of_clusters
 
 # The name on the command line, and the class: every calibrator that can be made without arguments.
 NAMES = {
@@ -57,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(confidence=None)
     options.add_file(parser, counts=False)
     options.add_one(parser, "--probs", required=True)
-    options.add(parser, "--weights", "--nan-policy")
+    options.add(parser, "--weights", "--groups", "--nan-policy")
     options.add_one(parser, "--variables", "--variable")
     parser.add_argument(
         "--out", required=True, metavar="FILE", help="where to write calibrated rows, as CSV (also .csv.gz)"
@@ -78,9 +79,16 @@ def run(arguments: argparse.Namespace) -> None:
     check_out(arguments.out)
     if arguments.save is not None:
         check_writable(arguments.save)
+    if arguments.groups is not None and (arguments.load or arguments.apply):
+        raise ValueError(
+            f"--groups {arguments.groups} keeps rows together where those of FILE are split, but --load and --apply "
+            "split nothing: leave it out"
+        )
     with plain_warnings():
         start = _run_fitted(arguments) if arguments.load is None else _run_loaded(arguments)
-    advise("Test them", f"calibstat test {quote(arguments.out)} --label {quote(arguments.label)} --probs '{start}*'")
+    more = "" if arguments.groups is None else f" --groups {quote(arguments.groups)}"
+    asked = f"{quote(arguments.out)} --label {quote(arguments.label)} --probs '{start}*'{more}"
+    advise("Test them", f"calibstat test {asked}")
 
 
 def _refuse_overwriting(arguments: argparse.Namespace) -> None:
@@ -114,7 +122,7 @@ def _run_loaded(arguments: argparse.Namespace) -> str:
 
 def _run_fitted(arguments: argparse.Namespace) -> str:
     given = read_rows(arguments, arguments.file)
-    rows, rest = _rows_of_parts(arguments, len(given.sample))
+    rows, rest = _rows_of_parts(arguments, given.sample)
     applied = given if arguments.apply is None else read_rows(arguments, arguments.apply)
     labels, found = given.sample.labels, applied.sample.labels
     if found != labels:
@@ -141,8 +149,9 @@ def _run_fitted(arguments: argparse.Namespace) -> str:
     return start
 
 
-def _rows_of_parts(arguments: argparse.Namespace, n_rows: int) -> tuple[Any, Any]:
-    """Return the rows to fit on, and the others, both in order."""
+def _rows_of_parts(arguments: argparse.Namespace, sample: cs.Sample) -> tuple[Any, Any]:
+    """Return the rows to fit on, and the others, both in order; rows of a cluster are in the same part."""
+    n_rows, rng = len(sample), cs.as_generator(arguments.seed)
     if arguments.apply is not None:
         return np.arange(n_rows), np.arange(0)
     if not 0 < arguments.share < 1:
@@ -153,7 +162,10 @@ def _rows_of_parts(arguments: argparse.Namespace, n_rows: int) -> tuple[Any, Any
             f"--share {arguments.share:g} of {counted(n_rows, 'row')} of {arguments.file} leaves {n_fit} to fit on and "
             f"{n_rows - n_fit} to write, but both need at least one: take another share or more rows, or --apply"
         )
-    shuffled = cs.as_generator(arguments.seed).permutation(n_rows)
+    if sample.groups is not None:
+        fit = part_of_clusters(sample.groups, n_fit, rng)
+        return fit, np.setdiff1d(np.arange(n_rows), fit)
+    shuffled = rng.permutation(n_rows)
     return np.sort(shuffled[:n_fit]), np.sort(shuffled[n_fit:])
 
 

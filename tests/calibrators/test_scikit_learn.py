@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -267,6 +268,50 @@ def test_before_the_fit_there_are_no_predictions():
 
 
 # Calibrated
+
+
+@pytest.mark.parametrize("cv", [0.3, 0.5, 0.75, 4, None])
+def test_groups_stay_together_where_a_classifier_and_its_calibrator_are_fitted(cv):
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(60), np.ceil(3 * ((np.arange(60) + 0.5) / 60) ** (-1 / 1.5)).astype(int))
+    X, y = rng.normal(size=(len(groups), 2)), rng.random(len(groups)) < 0.3
+    found = cal.Calibrated(Seen(), cal.Platt(), cv=cv).fit(np.column_stack([X, groups]), y, groups=groups)
+    for fitted, judged in Seen.pairs(found, groups):
+        assert not fitted & judged
+    if isinstance(cv, float):
+        share = len(found.fitted_rows_) / len(groups)
+        assert share == pytest.approx(cv, abs=0.04)
+        assert np.mean(y[found.fitted_rows_]) == pytest.approx(np.mean(y), abs=0.05)
+
+
+class Seen(LogisticRegression):
+    """A classifier that remembers the groups, in its last column, of the rows that it was fitted on and asked about."""
+
+    asked: ClassVar[list] = []
+
+    def fit(self, X, y):
+        self.seen_ = set(X[:, -1])
+        return LogisticRegression.fit(self, X, y)
+
+    def predict_proba(self, X):
+        Seen.asked.append((self.seen_, set(X[:, -1])))
+        return LogisticRegression.predict_proba(self, X)
+
+    @classmethod
+    def pairs(cls, found, groups):
+        """Return what fits and judges, and forget it."""
+        told = list(cls.asked)
+        cls.asked.clear()
+        assert set().union(*(judged for _, judged in told)) <= set(groups)
+        assert told
+        return told
+
+
+@pytest.mark.parametrize(("groups", "cv"), [(np.zeros(100), 0.5), (np.arange(100) // 50, 3), (np.arange(100) // 80, 2)])
+def test_too_few_groups_and_one_of_most_rows_are_refused(groups, cv):
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="rows of a group stay together, but there are "):
+        cal.Calibrated(cv=cv).fit(rng.normal(size=(100, 1)), np.arange(100) % 2, groups=groups)
 
 
 @pytest.fixture(scope="module")
