@@ -135,7 +135,7 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if groups is None or not (self.cv is None or isinstance(self.cv, (int, np.integer))):
             splitter = check_cv(self.cv, y, classifier=True)
         else:
-            splitter = _folds_of_groups(self.cv or 5, groups)
+            splitter = _folds_of_groups(int(self.cv or 5), groups)
         for train, test in splitter.split(np.zeros(len(y)), y, groups):
             fitted = self._fitted(X, y, weights, train)
             if len(fitted.classes_) < len(self.classes_):
