@@ -64,6 +64,13 @@ def three_models() -> dict[str, cs.Sample]:
     return {"raw": raw, EVIL: cs.Sample(raw.outcomes, p**3), "half": cs.Sample(raw.outcomes, 0.5 * p + 0.25)}
 
 
+def few_clusters() -> dict[str, cs.Sample]:
+    """Two models of rows in eight clusters."""
+    groups = np.arange(400) // 50
+    raw = two(400, groups=groups)
+    return {"raw": raw, "half": cs.Sample(raw.outcomes, 0.5 * raw.y_prob[:, 1] + 0.25, groups=groups)}
+
+
 MADE = {
     "two": lambda: cs.report(two(), calibrators=PLATT),
     "sixty": lambda: cs.report(two(60)),
@@ -78,6 +85,7 @@ MADE = {
     "confidence": lambda: cs.report(cs.Sample.from_confidence(np.arange(300) % 3 > 0, np.linspace(0.4, 0.99, 300))),
     "weights": lambda: cs.report(two(sample_weight=np.random.default_rng(0).random(1500)), calibrators={}),
     "clusters": lambda: cs.report(two(groups=np.arange(1500) // 5), calibrators={}),
+    "few clusters": lambda: cs.report(few_clusters(), calibrators={}),
     "hostile": lambda: cs.report(hostile(), by=[TERMINAL, f"a {EVIL}"], calibrators={}),
 }
 made: dict[str, cs.Report] = {}
@@ -317,6 +325,12 @@ def test_of_rows_in_clusters_nothing_is_said_as_of_independent_ones():
     assert "It is not known how small an error these rows would have shown: rows come in clusters." in said
     assert "exact at every number" in words_of("two")
     assert "if rows come in clusters" in words_of("two")
+
+
+def test_too_few_clusters_to_compare_models_leave_the_rest_of_the_report():
+    assert "The models were not compared: " in words_of("few clusters")
+    assert "at least 12 are needed" in words_of("few clusters")
+    assert of("few clusters").answer["headline"]
 
 
 # Words rest on evidence.
