@@ -63,6 +63,6 @@ def run(arguments: argparse.Namespace) -> None:
                 rng=arguments.seed,
             )
     record, screen = found.to_dict(), found.screen(VERBOSE)
-    limits = caution("intervals", sample.groups or sample.hint)
+    limits = caution("intervals", sample.groups)
     screen = replace(screen, details=[*screen.details, ("caution", limits)])
     show_and_draw(arguments, record, screen, found.plot, rows=record["measures"])
