@@ -108,7 +108,7 @@ DOORS = {
     "zarr": ("sweeps/",),
     "threadpoolctl": ("sweeps/",),
     "statsmodels": (),
-    "sklearn": ("calibrators/", "auditing/learner.py", "scoring.py", "cli/demo.py"),
+    "sklearn": ("calibrators/", "auditing/learner.py", "draws/whole_clusters.py", "scoring.py", "cli/demo.py"),
     "numba": ("_fast/",),
     "tqdm": ("_progress.py",),
     "jinja2": ("reports/",),
@@ -177,6 +177,7 @@ INSIDE = {
     ("inference/test.py", "calibstat.nulls.linear"),
     ("nulls/exact.py", "calibstat.nulls.linear"),
     ("monitoring/watch.py", "xarray"),
+    ("draws/whole_clusters.py", "sklearn.model_selection"),
     ("scoring.py", "sklearn.utils.metadata_routing"),
     ("sweeps/store.py", "xarray"),
 }
