@@ -311,8 +311,8 @@ def add_outcome(parser: argparse.ArgumentParser, *, required: bool) -> None:
 def add_input(parser: argparse.ArgumentParser) -> None:
     """Add the options of the sample of one model."""
     add_file(parser)
-    add(parser.add_mutually_exclusive_group(required=True), "--probs", "--confidence", "--predicted")
-    add(parser, "--between", "--weights", "--groups", "--prevalence", "--nan-policy")
+    add(parser.add_mutually_exclusive_group(), "--probs", "--confidence")
+    add(parser, "--predicted", "--between", "--weights", "--groups", "--prevalence", "--nan-policy")
 
 
 def add_table_format(parser: argparse.ArgumentParser) -> None:

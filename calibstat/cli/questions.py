@@ -458,6 +458,8 @@ def sample_columns(arguments: argparse.Namespace, variables: Sequence[str] | Non
     """Return the arguments of `Sample.read` that name columns."""
     probs = arguments.probs or [arguments.confidence]
     buckets = {name: getattr(arguments, name, None) for name in ("predicted", "between")}
+    if [probs[0], buckets["predicted"]].count(None) != 1:
+        raise ValueError("name the columns of what was predicted by one of --probs, --confidence and --predicted")
     if buckets["between"] is not None and len(buckets["between"]) != 2:
         raise ValueError("--between names two columns, the lower and the upper end of each bucket: --between low,high")
     if buckets["predicted"] is not None and arguments.label is not None:

@@ -93,7 +93,7 @@ def test_bad_options(pets, file, options, words):
         (["test"], "FILE"),
         (["test", "x.csv"], "--label --events is required"),
         (["clinical"], "FILE"),
-        (["test", "x.csv", "--label", "y"], "--probs --confidence --predicted is required"),
+        (["test", "x.csv", "--label", "y"], "by one of --probs, --confidence and --predicted"),
         (["calibrate", "x.csv", "--events", "e"], "calibrate takes no --events; test, estimate, clinical, compare, "),
         (["test", "x.csv", "--margin", "0.1"], "calibstat test takes no --margin; report does (see "),
         (["test", "--frobnicate"], "calibstat test takes no --frobnicate (see calibstat test --help)"),

@@ -55,6 +55,10 @@ EXCEPTIONS = {
     ("leaf_table", "level"): "the joint intervals of leaves decide, as a band does",
     ("grow_leaf_table", "level"): "the joint intervals of leaves decide, as a band does",
     ("side_by_side", "interval"): "bars around the points of a picture, as `ReliabilityDisplay.plot` draws them",
+    (
+        "scorer",
+        "lens",
+    ): "what it makes is given to scikit-learn, with the lens that its estimator has: `TopLabel() | ECE()`",
     ("report", "rng"): "what one sends is made again from its seed, so that it has one",
 }
 # The order of settings that several verbs have; what is special about a verb stands behind the lens.

@@ -411,7 +411,7 @@ def test_an_error_of_nearly_all_predictions_has_no_place():
     assert "in one stretch" not in found.to_json()
 
 
-READING = "".join(f"{int(k % 100 < k % 97)},{k % 97 / 97:.4f},{k % 29 + 1}\n" for k in range(600)) + ",.3,1\n" * 60
+READING = "".join(f"{int(k % 100 < k % 97)},{k * 0.618 % 1:.4f},{k % 29 + 1}\n" for k in range(600)) + ",.3,1\n" * 60
 
 
 def test_what_was_warned_of_while_reading_stands_beside_the_answer_and_in_the_method(tmp_path):
