@@ -144,10 +144,15 @@ def _say(text: str) -> None:
 def _save_picture(trained: Trained, seed: int, path: Path) -> None:
     from calibstat.displays.reliability import side_by_side
 
-    samples = {"random forest, raw": trained.raw, "the same, recalibrated": trained.recalibrated}
+    samples = {"Before": trained.raw, "After recalibration": trained.recalibrated}
     displays = [
         cs.ReliabilityDisplay.compute(sample, cs.EqualWidth(10), lens=cs.TopLabel(), rng=seed, name=name)
         for name, sample in samples.items()
     ]
+    cells = [replace(display, curves=[]) for display in displays]  # points and bars are read at one glance
+    figure = side_by_side(cells, "A forest reads handwritten digits. Is it right as often as it says?")
+    for ax in figure.axes:
+        ax.set_xlabel("how sure the model is" if ax.get_xlabel() else "")
+        ax.set_ylabel("how often it is right" if ax.get_ylabel() else "")
     with written_whole(path) as place:
-        side_by_side(displays, "Is the most probable digit right as often as the model says?").savefig(place, dpi=150)
+        figure.savefig(place, dpi=150)

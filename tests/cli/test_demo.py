@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from calibstat.cli.demo import train
+
+README = " ".join((Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").split())
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +32,7 @@ def test_the_story_and_the_picture(run, tmp_path, trained, monkeypatch):
     assert out.startswith("A random forest gets 95 % of handwritten digits right, but claims 71 % on average: ")
     assert " Of 12 tests 12 reject before, 0 after." in " ".join(out.split("\n\n")[0].split())
     assert "is calibrated" not in out
+    assert " ".join(out.split("\n\n")[0].split()) in README
 
 
 def test_the_same_seed_tells_the_same_story(run, tmp_path, trained, monkeypatch):
