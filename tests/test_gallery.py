@@ -1,4 +1,4 @@
-"""The gallery shows every display, by pictures that its own code draws and that can be read."""
+"""The gallery shows every display, and pages have pictures that their own code draws and that can be read."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ def test_every_picture_is_in_the_page():
 
 
 @pytest.mark.slow
-def test_the_pictures_of_the_gallery_are_readable():
+@pytest.mark.parametrize("page", ["gallery.md", "calibrator-of-your-own.md"])
+def test_the_pictures_are_readable(page):
     spec = spec_from_file_location("gallery", DOCS / "gallery.py")
     gallery = module_from_spec(spec)
     spec.loader.exec_module(gallery)
-    for picture, display in gallery.displays():
+    for picture, display in gallery.displays(page):
         figure = getattr(display.figure_, "figure", display.figure_)
         assert_readable(figure), picture
         plt.close(figure)
