@@ -299,7 +299,7 @@ class AugmentedBeta(Calibrator):
     Attributes
     ----------
     coef_ : (2 + degree,) floats
-        a, b, and the weights of the powers of the standardised variable (v - centre_) / scale_.
+        a, b, and the weights of the powers of the standardised variable ``(v - centre_) / scale_``.
     intercept_, centre_, scale_ : float
     """
 

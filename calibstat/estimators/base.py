@@ -186,8 +186,8 @@ class Capabilities:
     kind of wrapper: `behind`, `mapped`, `stacked`.
 
     - `tally`: the plan of the sums over cells that suffice, for outcomes as `tally.predictions` has them.
-    - `from_tally`: takes outcome sums (..., L, c) to values (..., *shape). Nulls then draw the sums themselves, at a
-      cost that does not grow with n.
+    - `from_tally`: takes outcome sums (..., L, c) to values ``(..., *shape)``. Nulls then draw the sums themselves,
+      at a cost that does not grow with n.
     - `from_tallies`: takes whole tallies to values, if the value depends on nothing else even when predictions are
       redrawn. The bootstrap and `Consistency` then draw whole tallies.
     - `terms`: writes the headline as one term for each cell, from which `Exact` computes its law without drawing.
@@ -384,8 +384,8 @@ class Estimator(HasParameters, ABC):
     residual_form: ClassVar[ResidualForm] = "none"
     """How the value depends on the residuals outcome - prediction, given the predictions.
 
-    "none": it depends on more than the residuals; "function": on them alone; "seminorm": also |e(r) - e(s)| <= e(r - s)
-    and e(-r) = e(r); "pairs": it is a sum over pairs of different rows, and `signed` alone evaluates it with signs.
+    "none": it depends on more than the residuals; "function": on them alone; "seminorm": also
+    ``|e(r) - e(s)| <= e(r - s)`` and e(-r) = e(r); "pairs": it is a sum over pairs of different rows, and `signed` alone evaluates it with signs.
     """
 
     @property
@@ -445,7 +445,7 @@ class Estimator(HasParameters, ABC):
             member.expect_rows(predictions)
 
     def headline(self, values: Floats) -> Floats:
-        """Reduce values (..., *shape) to the one number that is tested, (...,); by default the values themselves."""
+        """Reduce values ``(..., *shape)`` to the one number that is tested; by default the values themselves."""
         return values if self.headline_place is None else values[..., self.headline_place]
 
     def evidence(self, values: Floats) -> Floats:

@@ -369,7 +369,7 @@ class ObservedToExpected(Estimator):
 
     .. math:: \frac{\sum_i y_i}{\sum_i p_i}
 
-    Above 1 the event is more frequent than predicted. A test is two-sided in |O/E - 1|. Unbiased under calibration;
+    Above 1 the event is more frequent than predicted. A test is two-sided in ``|O/E - 1|``. Unbiased under calibration;
     with weights the sums are weighted. O(n). Blind to all errors that cancel in the mean. Infinite where nothing was
     expected and something happened, and 1 where neither.
 

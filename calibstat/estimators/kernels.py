@@ -57,7 +57,7 @@ class Kernel(HasParameters, ABC):
 @final
 @dataclass(frozen=True)
 class LaplaceKernel(Kernel):
-    """exp(-TV / bandwidth), TV the total variation distance; for two classes and for a variable |x - x'|.
+    """exp(-TV / bandwidth), TV the total variation distance; for two classes and for a variable ``|x - x'|``.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class LaplaceKernel(Kernel):
 @final
 @dataclass(frozen=True)
 class GaussianKernel(Kernel):
-    """exp(-d^2 / (2 bandwidth^2)), d the Euclidean distance of the vectors; for two classes sqrt(2) |p - p'|.
+    """exp(-d^2 / (2 bandwidth^2)), d the Euclidean distance of the vectors; for two classes ``sqrt(2) |p - p'|``.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class GaussianKernel(Kernel):
         return np.exp(-0.5 * ratio * ratio)
 
     def matrices(self, first: Floats, second: Floats, bandwidths: tuple[float, ...]) -> list[Floats]:
-        """Return the kernel of all pairs; where rounding allows by -|x - y|^2 / 2 = x y - |x|^2 / 2 - |y|^2 / 2.
+        """Return the kernel of all pairs; where rounding allows from products (``-|x - y|^2 / 2 = x y - |x|^2 / 2 - |y|^2 / 2``).
 
         That is one product of matrices, if two columns are added to each: the last two terms and ones.
         """

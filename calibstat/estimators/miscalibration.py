@@ -39,7 +39,7 @@ class Distance(HasParameters, ABC):
 @final
 @dataclass(frozen=True)
 class TotalVariation(Distance):
-    """Half the sum of absolute differences; for two classes |p - q|.
+    """Half the sum of absolute differences; for two classes ``|p - q|``.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class SquaredEuclidean(Distance):
 @final
 @dataclass(frozen=True)
 class Lp(Distance):
-    """The p-norm of the difference; for two classes 2^(1/p) |p - q|.
+    """The p-norm of the difference; for two classes ``2^(1/p) |p - q|``.
 
     Parameters
     ----------

@@ -1,0 +1,110 @@
+"""How Sphinx makes the site of the pages: ``python -m sphinx -W --keep-going -c docs/site . build/site``.
+
+The pages stay what a code host shows. The site adds their order (``contents.toml``), a reference made from the
+docstrings (``reference.py``), and links from names of the package to it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import reference  # noqa: E402
+
+import calibstat  # noqa: E402
+
+project = "calibstat"
+author = copyright = "The calibstat authors"
+version = release = calibstat.__version__
+
+root_doc = "docs/index"
+include_patterns = ["*.md", "docs/*.md", "docs/evidence/*.md", "docs/api/*.rst", "notebooks/*.ipynb"]
+exclude_patterns = [".*", "build", "calibstat", "simulations", "tests"]
+extensions = [
+  "myst_nb",
+  "sphinx.ext.autodoc",
+  "numpydoc",
+  "sphinx_copybutton",
+]
+
+myst_heading_anchors = 4
+nb_execution_mode = "off"  # the tests run the notebooks, and compare what they give with what is stored
+default_role = "py:obj"
+autodoc_typehints = "none"  # the sections Parameters and Returns say them in words
+autodoc_preserve_defaults = True
+autodoc_inherit_docstrings = False
+autodoc_default_options = {
+    # what scikit-learn makes for its own routing of metadata
+    "exclude-members": "set_fit_request, set_predict_proba_request, set_score_request, set_transform_request",
+}
+toc_object_entries_show_parents = "hide"
+numpydoc_show_class_members = False
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True
+
+html_theme = "furo"
+html_title = f"calibstat {version}"
+html_static_path = ["static"]
+html_css_files = ["style.css"]
+html_extra_path = ["root"]
+html_copy_source = False
+html_math_renderer = "mathml"
+
+CONTENTS = tomllib.loads((HERE / "contents.toml").read_text(encoding="utf-8"))
+PUBLIC = reference.targets()
+
+
+def add_contents(_: Any, page: str, source: list[str]) -> None:
+    """Append the contents that stand below a page, which a code host does not show."""
+    for caption, pages in CONTENTS.get(page, {}).items():
+        lines = ["", "```{toctree}", ":hidden:", f":caption: {caption}", "", *(f"/{each}" for each in pages), "```", ""]
+        source[0] += "\n".join(lines)
+
+
+def link_names(_: Any, tree: Any) -> None:
+    """Make each name of the package that stands in a sentence a link to its docstring."""
+    from docutils import nodes
+    from sphinx import addnodes
+
+    for literal in list(tree.findall(nodes.literal)):
+        name = PUBLIC.get(re.sub(r"^cs\.|\(\)$", "", literal.astext()))
+        if name and not isinstance(literal.parent, nodes.reference | nodes.title | addnodes.pending_xref):
+            link = addnodes.pending_xref("", refdomain="py", reftype="obj", reftarget=name, refexplicit=True)
+            literal.replace_self(link)
+            link += literal
+
+
+def inline_formula(writer: Any, node: Any) -> None:
+    """Write a formula as MathML, which browsers draw without any script."""
+    _formula(writer, node, "inline")
+
+
+def formula(writer: Any, node: Any) -> None:
+    """Write a formula on a line of its own."""
+    writer.body.append('<div class="formula">')
+    _formula(writer, node, "block")
+
+
+def _formula(writer: Any, node: Any, display: str) -> None:
+    from docutils import nodes
+    from latex2mathml.converter import convert
+
+    writer.body.append(convert(node.astext(), display=display))
+    if display == "block":
+        writer.body.append("</div>")
+    raise nodes.SkipNode
+
+
+def setup(app: Any) -> None:
+    """Write the reference before Sphinx looks for pages."""
+    reference.write(Path(app.srcdir) / "docs" / "api")
+    app.connect("source-read", add_contents)
+    app.connect("doctree-read", link_names)
+    app.add_html_math_renderer("mathml", (inline_formula, None), (formula, None))
