@@ -1,8 +1,9 @@
-"""The README: which pages it links, and which commands it names."""
+"""The README and the contents of the site: which pages they have, and which commands the README names."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,20 @@ def commands() -> set[str]:
 def test_readme_links_every_page():
     linked = set(re.findall(r"\]\(docs/([\w-]+\.md)", README))
     assert linked == {page.name for page in (ROOT / "docs").glob("*.md")}
+
+
+def test_contents_of_the_site_have_every_page_once():
+    text = (ROOT / "docs/site/contents.toml").read_text(encoding="utf-8")
+    entries = [entry for captions in tomllib.loads(text).values() for each in captions.values() for entry in each]
+    listed = [entry.rpartition("<")[2].removesuffix(">") for entry in entries]
+    pages = [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/*.md"),
+        *ROOT.glob("docs/evidence/*.md"),
+        *ROOT.glob("notebooks/*.ipynb"),
+    ]
+    found = {page.relative_to(ROOT).with_suffix("").as_posix() for page in pages}
+    assert sorted(listed) == sorted({*found, "docs/api/index"} - {"docs/index"}), "mend docs/site/contents.toml"
 
 
 def test_readme_names_commands_and_functions_that_are_there():

@@ -385,7 +385,8 @@ class Estimator(HasParameters, ABC):
     """How the value depends on the residuals outcome - prediction, given the predictions.
 
     "none": it depends on more than the residuals; "function": on them alone; "seminorm": also
-    ``|e(r) - e(s)| <= e(r - s)`` and e(-r) = e(r); "pairs": it is a sum over pairs of different rows, and `signed` alone evaluates it with signs.
+    ``|e(r) - e(s)| <= e(r - s)`` and e(-r) = e(r); "pairs": it is a sum over
+    pairs of different rows, and `signed` alone evaluates it with signs.
     """
 
     @property

@@ -111,7 +111,7 @@ class GaussianKernel(Kernel):
         return np.exp(-0.5 * ratio * ratio)
 
     def matrices(self, first: Floats, second: Floats, bandwidths: tuple[float, ...]) -> list[Floats]:
-        """Return the kernel of all pairs; where rounding allows from products (``-|x - y|^2 / 2 = x y - |x|^2 / 2 - |y|^2 / 2``).
+        """Return the kernel of all pairs; where rounding allows by ``-|x - y|^2 / 2 = x y - (|x|^2 + |y|^2) / 2``.
 
         That is one product of matrices, if two columns are added to each: the last two terms and ones.
         """

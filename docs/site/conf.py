@@ -1,7 +1,7 @@
 """How Sphinx makes the site of the pages: ``python -m sphinx -W --keep-going -c docs/site . build/site``.
 
 The pages stay what a code host shows. The site adds their order (``contents.toml``), a reference made from the
-docstrings (``reference.py``), and links from names of the package to it.
+docstrings (``docstrings.py``), and links from names of the package to it.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-import reference  # noqa: E402
+import docstrings  # noqa: E402
 
 import calibstat  # noqa: E402
 
 project = "calibstat"
-author = copyright = "The calibstat authors"
+author = project_copyright = "The calibstat authors"
 version = release = calibstat.__version__
 
 root_doc = "docs/index"
 include_patterns = ["*.md", "docs/*.md", "docs/evidence/*.md", "docs/api/*.rst", "notebooks/*.ipynb"]
 exclude_patterns = [".*", "build", "calibstat", "simulations", "tests"]
 extensions = [
-  "myst_nb",
-  "sphinx.ext.autodoc",
-  "numpydoc",
-  "sphinx_copybutton",
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "numpydoc",
+    "sphinx_copybutton",
 ]
 
 myst_heading_anchors = 4
@@ -58,13 +58,29 @@ html_copy_source = False
 html_math_renderer = "mathml"
 
 CONTENTS = tomllib.loads((HERE / "contents.toml").read_text(encoding="utf-8"))
-PUBLIC = reference.targets()
+NAME_COMMANDS = ("docs/command-line", "docs/index")  # there `report` is a command
+PUBLIC = docstrings.targets()
+
+
+def trim_blocks(_: Any, tree: Any) -> None:
+    """Drop the empty line with which an example of a page ends."""
+    from docutils import nodes
+
+    for block in tree.findall(nodes.literal_block):
+        block.rawsource = block.astext().rstrip("\n")
+        block.children = []
+        block += nodes.Text(block.rawsource)
+
+
+def _entry(page: str) -> str:
+    title, bracket, path = page.rpartition("<")
+    return f"{title}{bracket}/{path}"
 
 
 def add_contents(_: Any, page: str, source: list[str]) -> None:
     """Append the contents that stand below a page, which a code host does not show."""
     for caption, pages in CONTENTS.get(page, {}).items():
-        lines = ["", "```{toctree}", ":hidden:", f":caption: {caption}", "", *(f"/{each}" for each in pages), "```", ""]
+        lines = ["", "```{toctree}", ":hidden:", f":caption: {caption}", "", *map(_entry, pages), "```", ""]
         source[0] += "\n".join(lines)
 
 
@@ -73,7 +89,8 @@ def link_names(_: Any, tree: Any) -> None:
     from docutils import nodes
     from sphinx import addnodes
 
-    for literal in list(tree.findall(nodes.literal)):
+    page = tree.settings.env.docname
+    for literal in [] if page in NAME_COMMANDS else list(tree.findall(nodes.literal)):
         name = PUBLIC.get(re.sub(r"^cs\.|\(\)$", "", literal.astext()))
         if name and not isinstance(literal.parent, nodes.reference | nodes.title | addnodes.pending_xref):
             link = addnodes.pending_xref("", refdomain="py", reftype="obj", reftarget=name, refexplicit=True)
@@ -104,7 +121,8 @@ def _formula(writer: Any, node: Any, display: str) -> None:
 
 def setup(app: Any) -> None:
     """Write the reference before Sphinx looks for pages."""
-    reference.write(Path(app.srcdir) / "docs" / "api")
+    docstrings.write(Path(app.srcdir) / "docs" / "api")
     app.connect("source-read", add_contents)
     app.connect("doctree-read", link_names)
+    app.connect("doctree-read", trim_blocks)
     app.add_html_math_renderer("mathml", (inline_formula, None), (formula, None))
