@@ -1,4 +1,4 @@
-"""How Sphinx makes the site of the pages: ``python -m sphinx -W --keep-going -c docs/site . build/site``.
+"""How Sphinx makes the site of the pages: ``python -m sphinx -W --keep-going -j auto -c docs/site . build/site``.
 
 The pages stay what a code host shows. The site adds their order (``contents.toml``), a reference made from the
 docstrings (``docstrings.py``), and links from names of the package to it.
@@ -10,6 +10,7 @@ import re
 import sys
 import tomllib
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
@@ -60,6 +61,28 @@ html_math_renderer = "mathml"
 CONTENTS = tomllib.loads((HERE / "contents.toml").read_text(encoding="utf-8"))
 NAME_COMMANDS = ("docs/command-line", "docs/index")  # there `report` is a command
 PUBLIC = docstrings.targets()
+SHOWN = docstrings.shown()
+
+
+def name_bases(_: Any, __: str, found: type, ___: Any, bases: list[Any]) -> None:
+    """Name the bases of a class by the names that the reference shows."""
+    bases[:] = docstrings.shown_bases(found, SHOWN)
+
+
+def open_examples(_: Any, tree: Any) -> None:
+    """Let a link to a finished page, such as a report, open it, where Sphinx would offer it for download."""
+    from docutils import nodes
+    from sphinx import addnodes
+
+    for link in list(tree.findall(addnodes.download_reference)):
+        if link["reftarget"].endswith(".html"):
+            link.replace_self(nodes.reference("", "", *link.children, refuri=link["reftarget"]))
+
+
+def copy_examples(app: Any, failed: Exception | None) -> None:
+    """Put the finished pages where those links lead."""
+    if not failed:
+        copytree(Path(app.srcdir, "docs/examples"), Path(app.outdir, "docs/examples"), dirs_exist_ok=True)
 
 
 def trim_blocks(_: Any, tree: Any) -> None:
@@ -123,6 +146,9 @@ def setup(app: Any) -> None:
     """Write the reference before Sphinx looks for pages."""
     docstrings.write(Path(app.srcdir) / "docs" / "api")
     app.connect("source-read", add_contents)
+    app.connect("autodoc-process-bases", name_bases)
     app.connect("doctree-read", link_names)
+    app.connect("doctree-read", open_examples)
+    app.connect("build-finished", copy_examples)
     app.connect("doctree-read", trim_blocks)
     app.add_html_math_renderer("mathml", (inline_formula, None), (formula, None))
