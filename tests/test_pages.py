@@ -31,7 +31,6 @@ STILL_LONG = {
     "gallery.md",
     "generators.md",
     "index.md",
-    "inference.md",
     "interpretability.md",
     "large-data.md",
     "monitoring.md",
