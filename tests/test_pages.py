@@ -17,7 +17,6 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 STILL_LONG = {
     "architecture.md",
     "auditing.md",
-    "calibrator-of-your-own.md",
     "calibrators.md",
     "clinical.md",
     "command-line.md",
@@ -41,7 +40,6 @@ STILL_LONG = {
     "stability.md",
     "studies.md",
     "sweeps.md",
-    "what-to-use.md",
     "which-number.md",
 }
 
