@@ -134,7 +134,7 @@ def formulas() -> str:
 
 def others() -> str:
     """List the estimators, and the functions that make one, which the page does not name outside this list."""
-    page = (ROOT / "docs/which-number.md").read_text(encoding="utf-8").partition("<!-- others -->")[0]
+    page = (ROOT / "docs/which-number-details.md").read_text(encoding="utf-8").partition("<!-- others -->")[0]
     named = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", re.sub(r"```.*?```", "", page, flags=re.DOTALL)))))
     rows = [(f"`{name}`", summary(getattr(calibstat, name))) for name in names() if name not in named]
     return table(("Estimator", "What it is"), rows) if rows else "None: every estimator stands in a table above."
@@ -218,7 +218,7 @@ LISTS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/formulas.md": {"estimators": formulas},
     "docs/references.md": {"references": reference_list},
     "docs/architecture.md": {"folders": folders},
-    "docs/which-number.md": {"others": others},
+    "docs/which-number-details.md": {"others": others},
 }
 
 

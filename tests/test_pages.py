@@ -40,7 +40,6 @@ STILL_LONG = {
     "stability.md",
     "studies.md",
     "sweeps.md",
-    "which-number.md",
 }
 
 LONGEST_PARAGRAPH = 600

@@ -1,4 +1,4 @@
-"""The page "which number should I report?": complete, and its noise measured again."""
+"""The page "every estimator": complete, and its noise measured again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import calibstat as cs
 from calibstat.cli.estimators import names
 from calibstat.estimators.base import Headline
 
-PAGE = (Path(__file__).resolve().parents[1] / "docs" / "which-number.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[1] / "docs" / "which-number-details.md").read_text(encoding="utf-8")
 N_RESAMPLES = 99
 
 
@@ -21,7 +21,7 @@ def rows() -> list[tuple[str, float, int]]:
     found = []
     for line in PAGE.splitlines():
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-        if len(cells) == 6 and re.fullmatch(r"-?[\d.]+", cells[3]):
+        if len(cells) == 5 and re.fullmatch(r"-?[\d.]+", cells[3]):
             digits = len(cells[3].partition(".")[2])
             found += [(code, float(cells[3]), digits) for code in re.findall(r"`(\w+\([^`]*\))`", cells[0])]
     return found
