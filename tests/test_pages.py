@@ -17,10 +17,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 STILL_LONG = {
     "architecture.md",
     "auditing.md",
-    "calibrators.md",
     "clinical.md",
     "command-line.md",
-    "comparing-calibrators.md",
     "dependencies.md",
     "engine-rows.md",
     "engine.md",
