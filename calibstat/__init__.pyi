@@ -1,6 +1,7 @@
 from calibstat import calibrators as calibrators
 from calibstat import extending as extending
 from calibstat import generators as generators
+from calibstat import results as results
 from calibstat import testing as testing
 from calibstat._compiled import accelerate as accelerate
 from calibstat.auditing.audit import GroupFinding as GroupFinding

@@ -7,13 +7,26 @@ tables read from the type stubs would save the tables too, but parsing them take
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 
+def together(tables: Iterable[Mapping[str, Sequence[str]]]) -> dict[str, list[str]]:
+    """Return one table of names by module, of several that may share modules."""
+    found: dict[str, list[str]] = {}
+    for table in tables:
+        for module, names in table.items():
+            found[module] = [*found.get(module, ()), *names]
+    return found
+
+
 def lazy_names(
-    package: str, modules: Mapping[str, Sequence[str]], subpackages: Sequence[str] = (), plain: Sequence[str] = ()
+    package: str,
+    modules: Mapping[str, Sequence[str]],
+    subpackages: Sequence[str] = (),
+    plain: Sequence[str] = (),
+    behind: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package.
 
@@ -25,6 +38,8 @@ def lazy_names(
         Every public name, by the module of the package that defines it.
     subpackages, plain : sequence of str
         Packages below that are reached by attribute, and names defined in the package itself.
+    behind : mapping of str to sequence of str
+        Those of `modules` that `dir` leaves out.
     """
     home = {name: f"{package}.{module}" for module, names in modules.items() for name in names}
     public = sorted(home)
@@ -39,7 +54,11 @@ def lazy_names(
         setattr(sys.modules[package], name, value)  # the next use finds it without asking here
         return value
 
-    return get, lambda: sorted([*public, *subpackages, *plain]), public
+    def shown() -> list[str]:
+        hidden = {name for names in (behind or {}).values() for name in names}
+        return sorted([*(name for name in public if name not in hidden), *subpackages, *plain])
+
+    return get, shown, public
 
 
 class LazyModule:

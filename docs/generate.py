@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -19,13 +20,10 @@ from typing import Any
 from urllib.parse import quote
 
 import calibstat
-from calibstat import calibrators, generators
-from calibstat.binnings.base import Binning
+from calibstat import calibrators, extending, generators, results, testing
+from calibstat._names import BEHIND, GROUPS
 from calibstat.cli.estimators import names
-from calibstat.draws.bootstrap import Resampler
 from calibstat.estimators.base import Estimator
-from calibstat.lenses.base import Lens
-from calibstat.nulls.base import Null
 from calibstat.references import Reference, citations, references
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,63 +45,63 @@ def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-# Public names by kind.
+# Public names by group.
+
+MARKS = tomllib.loads((ROOT / "docs/marks.toml").read_text(encoding="utf-8"))
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A heading of the vocabulary, and which names stand below it: the first kind that fits takes a name."""
-
-    heading: str
-    fits: Callable[[str, Any], bool]
-
-
-def _is(base: type) -> Callable[[str, Any], bool]:
-    return lambda _, thing: isinstance(thing, type) and issubclass(thing, base)
-
-
-def _in(*folders: str) -> Callable[[str, Any], bool]:
-    return lambda module, _: module.split(".")[1] in folders
+def groups() -> dict[str, list[str]]:
+    """Return the full names below each heading, in the order in which a person looks for them."""
+    found = {
+        heading: [f"calibstat.{name}" for some in modules.values() for name in some]
+        for heading, modules in GROUPS.items()
+    }
+    for package in (calibrators, generators, testing, extending):
+        found[f"`{package.__name__}`"] = [f"{package.__name__}.{name}" for name in package.__all__]
+    return found
 
 
-def _function(*folders: str) -> Callable[[str, Any], bool]:
-    return lambda module, thing: inspect.isfunction(thing) and module.split(".")[1] in folders
+def public(full: str) -> Any:
+    """Return what a full name, such as ``calibstat.generators.Slope``, stands for."""
+    module, _, name = full.rpartition(".")
+    return getattr(import_module(module), name)
 
 
-KINDS = (
-    Kind("Lenses", _is(Lens)),
-    Kind("Binnings", lambda module, thing: _is(Binning)(module, thing) or module == "calibstat.binnings.base"),
-    Kind("Estimators", _is(Estimator)),
-    Kind("Parts of estimators, and the records that they give", _in("estimators")),
-    Kind("Nulls", lambda module, thing: _is(Null)(module, thing) or _in("nulls")(module, thing)),
-    Kind("Resamplers", _is(Resampler)),
-    Kind("Cells, and what makes a classifier readable", _in("interpretability")),
-    Kind("Tests and estimates", _function("inference", "auditing", "comparisons")),
-    Kind("Results", _in("inference", "auditing", "comparisons")),
-    Kind("Monitoring", _in("monitoring")),
-    Kind("Planning", _in("planning")),
-    Kind("Sweeps", _in("sweeps")),
-    Kind("Displays", _in("displays")),
-    Kind("Samples, and what is used with them", lambda *_: True),
-)
+def mark(full: str) -> str:
+    """Return how far a public name will be kept: stable, unless docs/marks.toml says otherwise."""
+    name = full.removeprefix("calibstat.")
+    return next((each for each, names in MARKS.items() if name in names), "stable")
 
 
-def home(package: ModuleType, name: str) -> str:
-    """Return the module that defines a public name."""
-    return next(f"{package.__name__}.{module}" for module, names in package._MODULES.items() if name in names)
+def arguments(thing: Any) -> str:
+    """Return the arguments of a call that stand by position, and dots for those that are named."""
+    if not callable(thing) or (inspect.isclass(thing) and (inspect.isabstract(thing) or not _made_by_hand(thing))):
+        return ""
+    taken = inspect.signature(thing).parameters.values()
+    named = any(each.kind in (each.KEYWORD_ONLY, each.VAR_KEYWORD) for each in taken)
+    shown = [
+        f"*{each.name}" if each.kind == each.VAR_POSITIONAL else each.name
+        for each in taken
+        if each.kind not in (each.KEYWORD_ONLY, each.VAR_KEYWORD)
+    ]
+    return f"`{', '.join([*shown, *(['...'] if named else [])])}`" if shown or named else ""
 
 
-def names_by_kind() -> str:
-    """List every public name below its kind, with the first sentence of its docstring."""
-    kinds: dict[str, list[tuple[str, str]]] = {kind.heading: [] for kind in (KINDS[-1], *KINDS[:-1])}
-    for name in calibstat.__all__:
-        thing, module = getattr(calibstat, name), home(calibstat, name)
-        heading = next(kind.heading for kind in KINDS if kind.fits(module, thing))
-        kinds[heading].append((f"`{name}`", summary(thing)))
-    for package in (generators, calibrators):
-        heading = f"`{package.__name__}`"
-        kinds[heading] = [(f"`{name}`", summary(getattr(package, name))) for name in package.__all__]
-    parts = (f"### {heading}\n\n{table(('Name', 'What it is'), rows)}" for heading, rows in kinds.items() if rows)
+def _made_by_hand(thing: type) -> bool:
+    """Whether people call a class; results and records are made by functions."""
+    behind = {name for heading in BEHIND for names in GROUPS[heading].values() for name in names}
+    return thing.__name__ not in behind
+
+
+def names_by_group() -> str:
+    """List every public name below its group: what it is, its arguments, and its mark."""
+    parts = []
+    for heading, full_names in groups().items():
+        found = {full: public(full) for full in full_names}
+        rows = [
+            (f"`{full.rpartition('.')[2]}`", summary(each), arguments(each), mark(full)) for full, each in found.items()
+        ]
+        parts.append(f"### {heading}\n\n{table(('Name', 'What it is', 'Arguments', 'Mark'), rows)}")
     return "\n\n".join(parts)
 
 
@@ -214,7 +212,7 @@ def _of_file(path: Path) -> str:
 
 
 LISTS: dict[str, dict[str, Callable[[], str]]] = {
-    "docs/vocabulary.md": {"names": names_by_kind},
+    "docs/api.md": {"names": names_by_group},
     "docs/formulas.md": {"estimators": formulas},
     "docs/references.md": {"references": reference_list},
     "docs/architecture.md": {"folders": folders},
@@ -270,14 +268,15 @@ QUOTED = (
 
 # Type stubs.
 
-PACKAGES = (calibstat, calibrators, generators)
+PACKAGES = (calibstat, calibrators, generators, results)
 
 
 def stub(package: ModuleType) -> str:
     """Return the type stub of a package whose names are imported on first use."""
     lines = [f"from {package.__name__} import {name} as {name}" for name in getattr(package, "_SUBPACKAGES", ())]
+    root = "calibstat" if package is results else package.__name__
     lines += [
-        f"from {package.__name__}.{module} import {name} as {name}"
+        f"from {root}.{module} import {name} as {name}"
         for module, names in sorted(package._MODULES.items())
         for name in sorted(names, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
     ]

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 import calibstat as cs
+from calibstat._names import BEHIND as BEHIND_GROUPS
+from calibstat._names import GROUPS
+from calibstat.inference.results import Result
 
 HOME = {name: f"calibstat.{module}" for module, names in cs._MODULES.items() for name in names}
 public = pytest.mark.parametrize("name", cs.__all__)
@@ -79,8 +84,56 @@ WITHOUT_EXAMPLE = {
 }
 
 
-def test_dir_shows_every_name():
-    assert set(dir(cs)) == set(cs.__all__) | set(cs._SUBPACKAGES) | {"__version__"}
+BEHIND = {name for heading in BEHIND_GROUPS for names in GROUPS[heading].values() for name in names}
+MARKS = tomllib.loads((Path(__file__).parents[1] / "docs/marks.toml").read_text(encoding="utf-8"))
+
+
+def test_dir_shows_what_people_need_first():
+    assert set(dir(cs)) == set(cs.__all__) - BEHIND | set(cs._SUBPACKAGES) | {"__version__"}
+    shown = {"Sample", "TopLabel", "EqualMass", "ECE", "calibration_test", "ReliabilityDisplay", "results"}
+    assert shown <= set(dir(cs))
+    assert set(dir(cs)).isdisjoint({"CalibrationTest", "Belt", "Evaluator", "kuiper_sf", "SmallCellsWarning"})
+
+
+def test_every_name_is_in_one_group():
+    named = [name for modules in GROUPS.values() for names in modules.values() for name in names]
+    assert sorted(named) == cs.__all__
+
+
+def test_what_stands_behind_is_what_people_get_and_not_what_they_make():
+    for name in cs.__all__:
+        found = getattr(cs, name)
+        result = isinstance(found, type) and issubclass(found, Result)
+        assert not result or name in BEHIND, f"{name} is a result: put it in the group Results of calibstat/_names.py"
+        if inspect.isfunction(found):  # what a verb returns is behind; a list or a number has no class of its own
+            returned = re.match(r"\w*", str(inspect.signature(found).return_annotation))[0]
+            assert returned not in set(cs.__all__) - BEHIND - {"Sample"}, name
+
+
+def test_results_are_the_same_objects():
+    assert set(dir(cs.results)) == set(cs.results.__all__) < BEHIND
+    assert all(getattr(cs.results, name) is getattr(cs, name) for name in cs.results.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'ECE'"):
+        cs.results.ECE  # noqa: B018
+
+
+def test_marks_are_those_of_public_names():
+    packages = {f"{each}.": getattr(cs, each).__all__ for each in cs._SUBPACKAGES if each != "results"}
+    public_names = {f"{package}{name}" for package, names in packages.items() for name in names} | set(cs.__all__)
+    marked = [name for names in MARKS.values() for name in names]
+    assert set(MARKS) == {"provisional", "experimental"}
+    assert len(marked) == len(set(marked))
+    assert set(marked) <= public_names, set(marked) - public_names
+    assert set(marked).isdisjoint(name.partition(".")[0] for name in PROMISED if name != "VarianceTree")
+
+
+def test_what_is_stable_returns_what_is_stable():
+    unstable = {name for names in MARKS.values() for name in names}
+    for name in set(cs.__all__) - unstable:
+        found = getattr(cs, name)
+        if inspect.isfunction(found):
+            assert not set(re.findall(r"\w+", str(inspect.signature(found).return_annotation))) & unstable, name
+
     assert re.fullmatch(r"\d+\.\d+\.\d+", cs.__version__)
 
 

@@ -123,7 +123,7 @@ def test_every_verb_that_reads_rows_is_asked_about_clusters_or_refuses_them():
 def reads_rows():
     """Public functions, and pictures, that are given rows."""
     rows = {"sample", "samples", "source", "models", "a", "predictions"}
-    made = {name: getattr(getattr(cs, name), "compute", getattr(cs, name)) for name in dir(cs) if name[0] != "_"}
+    made = {name: getattr(getattr(cs, name), "compute", getattr(cs, name)) for name in cs.__all__}
     return {name for name, each in made.items() if isroutine(each) and rows & set(signature(each).parameters)}
 
 
