@@ -38,9 +38,11 @@ DRAWN = MEASURED | {"draws", "nulls"}
 JUDGED = DRAWN | {"inference"}
 WORLDS = JUDGED | {"generators", "calibrators"}
 LAYERS = {
-    "__init__": {"_lazy"},
+    "__init__": {"_lazy", "_names"},
     "_dataclass": set(),
     "_lazy": set(),
+    "_names": set(),
+    "results": {"_lazy", "_names"},
     "_logistic": {"data", "_dataclass", "_lazy"},
     "__main__": {"cli"},
     "_progress": set(),

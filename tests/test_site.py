@@ -27,7 +27,7 @@ def docstrings():
 
 
 def public() -> Counter[str]:
-    packages = {f"calibstat.{each}": getattr(cs, each).__all__ for each in cs._SUBPACKAGES}
+    packages = {f"calibstat.{each}": getattr(cs, each).__all__ for each in cs._SUBPACKAGES if each != "results"}
     return Counter(
         f"{package}.{name}" for package, names in {"calibstat": cs.__all__, **packages}.items() for name in names
     )

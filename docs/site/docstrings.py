@@ -10,30 +10,12 @@ import re
 import sys
 from collections import Counter
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from generate import KINDS, home
-
-import calibstat
-
-SUBPACKAGES = ("calibrators", "generators", "testing", "extending")
-
-
-@cache
-def groups() -> dict[str, list[str]]:
-    """Return the full names below each heading."""
-    found: dict[str, list[str]] = {kind.heading: [] for kind in (KINDS[-1], *KINDS[:-1])}
-    for name in calibstat.__all__:
-        public, module = getattr(calibstat, name), home(calibstat, name)
-        found[next(kind.heading for kind in KINDS if kind.fits(module, public))].append(f"calibstat.{name}")
-    for package in SUBPACKAGES:
-        names = import_module(f"calibstat.{package}").__all__
-        found[f"``calibstat.{package}``"] = [f"calibstat.{package}.{name}" for name in names]
-    return found
+from generate import groups, mark, public
 
 
 def targets() -> dict[str, str]:
@@ -44,10 +26,10 @@ def targets() -> dict[str, str]:
 @cache
 def shared() -> dict[str, list[str]]:
     """Return, below the heading where most of its classes are, each base that is not public but has methods to call."""
-    known = {_found(full) for names in groups().values() for full in names}
+    known = {public(full) for names in groups().values() for full in names}
     users: dict[type, Counter[str]] = {}
     for heading, names in groups().items():
-        classes = [_found(full) for full in names if inspect.isclass(_found(full))]
+        classes = [public(full) for full in names if inspect.isclass(public(full))]
         for base in {base for each in classes for base in each.__mro__[1:]} - known:
             if base.__module__.startswith("calibstat.") and _has_methods(base) and base.__name__[0] != "_":
                 users.setdefault(base, Counter())[heading] = sum(issubclass(each, base) for each in classes)
@@ -75,16 +57,17 @@ def shown_bases(found: type, shown: dict[type, str]) -> list[str]:
 def shown() -> dict[type, str]:
     """Return the full name under which each class is shown."""
     names = [full for each in (*groups().values(), *shared().values()) for full in each]
-    return {_found(full): full for full in names if inspect.isclass(_found(full))}
+    return {public(full): full for full in names if inspect.isclass(public(full))}
 
 
 def page(heading: str, names: list[str], bases: list[str]) -> str:
-    """Return a page: a table of the names with a sentence for each, then their docstrings and those of their bases."""
+    """Return a page: a table of the names, a sentence and a mark for each, then the docstrings, and those of bases."""
+    heading = heading.replace("`", "``")
     lines = [heading, "=" * len(heading), "", ".. list-table::", "   :widths: auto", ""]
     for full in names:
-        lines += [f"   * - :py:obj:`~{full}`", f"     - {_sentence(_found(full))}"]
+        lines += [f"   * - :py:obj:`~{full}`", f"     - {_sentence(public(full))}", f"     - {mark(full)}"]
     for full in [*names, *bases]:
-        found = _found(full)
+        found = public(full)
         kind = "class" if inspect.isclass(found) else "function" if callable(found) else "data"
         lines += ["", f".. auto{kind}:: {full}"]
         lines += ["   :members:"] if kind == "class" else []
@@ -92,14 +75,9 @@ def page(heading: str, names: list[str], bases: list[str]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _found(full: str) -> Any:
-    module, _, name = full.rpartition(".")
-    return getattr(import_module(module), name)
-
-
-def _sentence(public: Any) -> str:
+def _sentence(found: Any) -> str:
     """Return the first paragraph of a docstring in one line."""
-    return " ".join((inspect.getdoc(public) or "").split("\n\n")[0].split())
+    return " ".join((inspect.getdoc(found) or "").split("\n\n")[0].split())
 
 
 def write(folder: Path) -> None:
