@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+from html import escape
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -67,6 +68,16 @@ SHOWN = docstrings.shown()
 def name_bases(_: Any, __: str, found: type, ___: Any, bases: list[Any]) -> None:
     """Name the bases of a class by the names that the reference shows."""
     bases[:] = docstrings.shown_bases(found, SHOWN)
+
+
+def break_calls(_: Any, tree: Any) -> None:
+    """Let a call in a cell of a table be broken after its brackets, and a name nowhere."""
+    from docutils import nodes
+
+    for literal in list(tree.findall(nodes.literal)):
+        if "(" in literal.astext() and isinstance(literal.parent.parent, nodes.entry):
+            code = re.sub(r"\((?!\))", "(<wbr>", escape(literal.astext()))
+            literal.replace_self(nodes.raw("", f'<code class="literal">{code}</code>', format="html"))
 
 
 def open_examples(_: Any, tree: Any) -> None:
@@ -148,6 +159,7 @@ def setup(app: Any) -> None:
     app.connect("source-read", add_contents)
     app.connect("autodoc-process-bases", name_bases)
     app.connect("doctree-read", link_names)
+    app.connect("doctree-read", break_calls)
     app.connect("doctree-read", open_examples)
     app.connect("build-finished", copy_examples)
     app.connect("doctree-read", trim_blocks)
