@@ -36,7 +36,6 @@ STILL_LONG = {
     "reports.md",
     "reproducibility.md",
     "stability.md",
-    "studies.md",
     "sweeps.md",
 }
 
