@@ -209,12 +209,14 @@ def values_where_it_fits(line: str, sample: cs.Sample) -> list[float]:
 
 # The command line
 
-COMMAND_LINE = ROOT / "docs" / "command-line.md"
+COMMAND_LINE = [ROOT / "docs" / "command-line.md", ROOT / "docs" / "command-line-details.md"]
 
 
 def shown() -> list[tuple[str, str]]:
     """Each command that is shown, with the output that is shown below it."""
-    blocks = [block for block in code_blocks(COMMAND_LINE, "console") if block.startswith("$ calibstat test")]
+    blocks = [
+        block for page in COMMAND_LINE for block in code_blocks(page, "console") if block.startswith("$ calibstat test")
+    ]
     return [(block.splitlines()[0].removeprefix("$ "), block.partition("\n")[2]) for block in blocks]
 
 
@@ -237,7 +239,7 @@ def animals(tmp_path, monkeypatch):
 
 
 def test_file_of_the_examples(animals):
-    assert "\n".join(animals.splitlines()[:3]) in text_of(COMMAND_LINE)
+    assert "\n".join(animals.splitlines()[:3]) in text_of(COMMAND_LINE[0])
 
 
 def as_number(word):
@@ -258,7 +260,7 @@ def test_output_is_what_is_shown(command, output, animals, capsys):
 
 def test_json_keys_are_described(animals, capsys):
     main(["test", "animals.csv", "--label", "actual", "--probs", "prob_*", "--lens", "top-label", "--format", "json"])
-    section = text_of(COMMAND_LINE).partition("### JSON")[2].partition("###")[0]
+    section = text_of(COMMAND_LINE[1]).partition("## JSON")[2].partition("##")[0]
     assert re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE) == list(json.loads(capsys.readouterr().out)[0])
 
 
@@ -272,5 +274,7 @@ def test_commands_of_the_workflow_are_known():
 def test_options_are_described():
     commands = build_parser()._subparsers._group_actions[0].choices
     known = {option for command in commands.values() for option in command._option_string_actions}
-    described = set(re.findall(r"^\| `(--?[\w-]+)", text_of(COMMAND_LINE), flags=re.MULTILINE)) | {"--help"}
+    described = set(re.findall(r"^\| `(--?[\w-]+)", "".join(map(text_of, COMMAND_LINE)), flags=re.MULTILINE)) | {
+        "--help"
+    }
     assert described == known

@@ -18,7 +18,6 @@ STILL_LONG = {
     "architecture.md",
     "auditing.md",
     "clinical.md",
-    "command-line.md",
     "dependencies.md",
     "engine-rows.md",
     "engine.md",
