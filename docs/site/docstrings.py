@@ -86,7 +86,7 @@ def write(folder: Path) -> None:
     for old in folder.glob("*.rst"):
         old.unlink()
     pages = {re.sub(r"\W+", "-", heading.lower()).strip("-"): heading for heading in groups()}
-    heading = "Every public name"
+    heading = "Docstrings"
     index = [heading, "=" * len(heading), "", ".. toctree::", "   :maxdepth: 1", "", *(f"   {name}" for name in pages)]
     texts = {"index": "\n".join(index)} | {
         name: page(heading, groups()[heading], shared()[heading]) for name, heading in pages.items()
