@@ -26,7 +26,6 @@ STILL_LONG = {
     "files-and-input.md",
     "gallery.md",
     "generators.md",
-    "index.md",
     "interpretability.md",
     "large-data.md",
     "monitoring.md",
