@@ -53,7 +53,7 @@ LAYERS = {
     "_files": {"_warn"},
     "_warn": set(),
     "_fast": {"data", "_compiled", "_threads", "binnings"},
-    "data": {"_compiled", "_dataclass", "_files", "_progress", "_text", "_warn"},
+    "data": {"_compiled", "_dataclass", "_files", "_progress", "_screen", "_text", "_warn"},
     "lenses": BELOW | {"data"},
     "binnings": BELOW | {"data"},
     "estimators": BELOW | {"data", "lenses", "binnings"},

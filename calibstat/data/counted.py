@@ -163,6 +163,12 @@ class CountedSample(Sample):
     def __len__(self) -> int:
         return int(self.counts.sum())
 
+    def _by_class(self) -> tuple[Ints, Floats, Floats]:
+        weights = np.ones(len(self.each)) if self.each.weights is None else self.each.weights / self.each.weights.max()
+        each = weights * self.counts.sum(axis=1)
+        predicted = np.average(self.each.probabilities, axis=0, weights=each)
+        return self.counts.sum(axis=0), weights @ self.counts, predicted
+
     def __repr__(self) -> str:
         how, what = ("for", "prediction") if self.each.buckets is None else ("in", "bucket")
         counts = f"counted {how} {counted(len(self.counts), what)}"

@@ -33,6 +33,9 @@ from calibstat.data.parameters import keep
 from calibstat.data.repeats import hint_of_rows
 from calibstat.data.rounding import SAME
 
+# So many classes are listed in a notebook.
+_MOST_CLASSES = 20
+
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Sample:
@@ -435,6 +438,34 @@ class Sample:
 
     def __repr__(self) -> str:
         return safe(f"Sample({', '.join(self._parts(self.predictions))})")
+
+    def _repr_html_(self) -> str:
+        """Return how many rows there are, and what happened and was predicted of each class, for notebooks."""
+        from calibstat._screen import Screen
+
+        rows, weights, predicted = self._by_class()
+        happened, known = weights / max(weights.sum(), 1), self.known
+        with_rows = "" if known.weights is None else ", with weights"
+        with_rows += f", in {counted(self.groups.number, 'cluster')}" if self.groups is not None else ""
+        with_rows += f", seen through {known.seen}" if known.seen else ""
+        cells = [["class", "rows", "happened", "predicted"]]
+        for label, n, *shares in zip(self.labels[:_MOST_CLASSES], rows, happened, predicted, strict=False):
+            cells.append([shown(label), str(n), *(f"{share:.3g}" for share in shares)])
+        left = len(self.labels) - _MOST_CLASSES
+        notes = [f"{counted(left, 'more class')} not shown"] if left > 0 else []
+        notes += [f"variables: {', '.join(map(shown, known.variables))}"] if known.variables else []
+        answer = f"Sample of {counted(len(self), 'row')}, {counted(len(self.labels), 'class')}{with_rows}."
+        return Screen(safe(answer), cells, notes).html()
+
+    def _by_class(self) -> tuple[Ints, Floats, Floats]:
+        """Return the rows of each class, their weights in units of the largest one, and its mean prediction."""
+        known, k = self.predictions, len(self.labels)
+        weights = np.ones(len(self)) if known.weights is None else known.weights / known.weights.max()
+        return (
+            np.bincount(self.outcomes, minlength=k),
+            np.bincount(self.outcomes, weights, minlength=k),
+            np.average(known.probabilities, axis=0, weights=weights),
+        )
 
     def _parts(self, known: Predictions) -> list[str]:
         parts = [f"n={len(self)}", f"classes={self._shown_labels()}"]

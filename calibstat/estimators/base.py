@@ -19,6 +19,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._progress import track
+from calibstat._text import safe
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.counted import needs_rows
@@ -388,6 +389,12 @@ class Estimator(HasParameters, ABC):
     ``|e(r) - e(s)| <= e(r - s)`` and e(-r) = e(r); "pairs": it is a sum over
     pairs of different rows, and `signed` alone evaluates it with signs.
     """
+
+    def _repr_html_(self) -> str:
+        """Return the estimator as it is written, and what it measures, for notebooks."""
+        from calibstat._screen import Screen
+
+        return Screen(safe(f"{self!r}\n{self.quantity}")).html()
 
     @property
     def lens(self) -> Lens:

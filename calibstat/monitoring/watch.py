@@ -8,7 +8,7 @@ from dataclasses import fields
 from importlib import import_module
 from math import exp, isfinite, log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, final
 
 from calibstat._screen import Screen
 from calibstat._text import counted, shown
@@ -312,6 +312,11 @@ class Watch(HasParameters, ABC):
         return self.to_text()
 
     __repr__ = __str__
+
+    @final
+    def _repr_html_(self) -> str:
+        """Return the screen as HTML, everything escaped, for notebooks."""
+        return self.screen().html()
 
     @property
     @abstractmethod
