@@ -23,6 +23,8 @@ _MOST_NOTES = 2
 _TIED = "\u00a0%"
 # Longer cells of a table are cut in their middle.
 _LONGEST_CELL = 80
+# Numbers so short are not broken in a notebook: "< 1e-12".
+_ONE_LINE = 8
 # Texts beside the first column of a table have at least so much room.
 _LEAST_TEXT = 20
 # Paragraphs with less room beside their names begin below them.
@@ -216,8 +218,13 @@ def table_html(
 ) -> str:
     """Return a table of escaped cells, text to the left; its first row is the heading where there is one."""
     left = {column: ' style="text-align: left"' if column in text_columns else "" for column in columns}
+
+    def style(text: str, column: int) -> str:
+        short = not left[column] and re.search("[ -]", text) and len(text) <= _ONE_LINE
+        return ' style="white-space: nowrap"' if short else left[column]
+
     lines = [
-        "".join(f"<{tag}{left[column]}>{html.escape(row[column])}</{tag}>" for column in columns)
+        "".join(f"<{tag}{style(row[column], column)}>{html.escape(row[column])}</{tag}>" for column in columns)
         for row, tag in zip(rows, ["th" if heading else "td", *["td"] * len(rows)], strict=False)
     ]
     return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>" if lines else ""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
+from calibstat._screen import table_html
 
 
 def cells(page: str) -> list[list[str]]:
@@ -61,3 +62,11 @@ def test_an_estimator_says_what_it_measures():
 def test_a_monitor_shows_its_answer():
     monitor = cs.Monitor()
     assert f"<p>{monitor.verdict}</p>" in monitor._repr_html_()
+
+
+def test_short_numbers_are_not_broken():
+    page = table_html([["a", "< 1e-12", "0.0045 to 0.024", "0.5"]], range(4), (0,))
+    assert page == (
+        '<table><tr><td style="text-align: left">a</td><td style="white-space: nowrap">&lt; 1e-12</td>'
+        "<td>0.0045 to 0.024</td><td>0.5</td></tr></table>"
+    )

@@ -463,7 +463,7 @@ class Sample:
         weights = np.ones(len(self)) if known.weights is None else known.weights / known.weights.max()
         return (
             np.bincount(self.outcomes, minlength=k),
-            np.bincount(self.outcomes, weights, minlength=k),
+            np.bincount(self.outcomes, weights, minlength=k).astype(float),
             np.average(known.probabilities, axis=0, weights=weights),
         )
 
