@@ -120,6 +120,8 @@ DOORS = {
 }
 # The only imports inside functions: of what is slow to import, where it is returned or read.
 INSIDE = {
+    ("data/sample.py", "calibstat._screen"),  # the face in notebooks
+    ("estimators/base.py", "calibstat._screen"),
     ("_progress.py", "tqdm"),
     ("_threads.py", "concurrent.futures"),
     ("auditing/learner.py", "sklearn.base"),
