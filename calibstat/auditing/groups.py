@@ -441,11 +441,14 @@ def _merged_name(levels: Levels, parts: Ints) -> str:
 @final
 @dataclass(frozen=True)
 class Means:
-    """Mean prediction and mean outcome of some rows."""
+    """Mean prediction and mean outcome of some rows.
+
+    The standard error is that of `happened` under calibrated predictions; of rows in clusters it is estimated by sums.
+    """
 
     predicted: float  # weighted mean of the event's probability
     happened: float  # weighted mean of its indicator
-    standard_error: float  # of `happened` under calibrated predictions
+    standard_error: float
 
     @classmethod
     def of(cls, sample: Sample) -> Means:
@@ -454,8 +457,10 @@ class Means:
         mass = all_weights(sample.predictions, None)
         share = mass / mass.sum()
         clipped = np.clip(chance, 0, 1)
-        squares = share**2 / sample.predictions.multiplicity
-        error = float(np.sqrt((squares * clipped * (1 - clipped)).sum()))
+        squares = share**2 / sample.predictions.multiplicity * clipped * (1 - clipped)
+        if sample.groups is not None:
+            squares = sample.groups.sums(share * (sample.outcomes - chance)) ** 2
+        error = float(np.sqrt(squares.sum()))
         return cls(float(share @ chance), float(share @ sample.outcomes), error)
 
     @property

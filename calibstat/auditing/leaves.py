@@ -21,7 +21,8 @@ from calibstat.inference.results import picked, plain
 
 # So many levels of a category have a column of their own; rarer ones are told apart by other columns only.
 _LEVELS = 50
-INTERVALS_CAUTION = "intervals do not hold if the model or its calibration was fitted on these rows" + CLUSTERED
+FITTED_CAUTION = "intervals do not hold if the model or its calibration was fitted on these rows"
+INTERVALS_CAUTION = FITTED_CAUTION + CLUSTERED
 # What was learned, where it describes rows.
 LEARNED = "learned error"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -12,11 +13,12 @@ from calibstat._lazy import special
 from calibstat._progress import track
 from calibstat._text import counted, percent
 from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.groups import ClusterCount, Groups
 from calibstat.data.parameters import CONFIDENCE_LEVEL, check_kind, check_share
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import all_weights
 from calibstat.inference.arguments import check_lens, check_sample
-from calibstat.inference.finite import clopper_pearson
+from calibstat.inference.finite import chance_below, clopper_pearson, divergence
 from calibstat.inference.intervals import ConfidenceInterval
 from calibstat.inference.results import Result, RowCounts, not_rejected, number, picked, small_pvalue
 from calibstat.lenses.base import Lens, refuse_empty
@@ -35,6 +37,10 @@ def calibration_band(
     least `confidence_level`, at every n (Dimitriadis, Duembgen, Henzi, Puke & Ziegel 2023). The band assumes only
     independent rows and monotonicity, and can refute the latter. It is wide, because it holds at all predictions at
     once.
+
+    Where rows come in clusters (`Sample.groups`) only these need be independent. Bounds are then Chernoff's, for
+    independent numbers from 0 to 1 (Hoeffding 1963): a run counts as its rows over those of its largest cluster, so
+    that the band holds with every number of clusters, however their rows depend on each other, and is wider still.
 
     Parameters
     ----------
@@ -56,8 +62,7 @@ def calibration_band(
     Raises
     ------
     ValueError
-        If more than two outcomes are left, rows have weights or come in clusters, or something else than the prediction
-        is conditioned on.
+        If more than two outcomes are left, rows have weights, or something else than the prediction is conditioned on.
 
     Examples
     --------
@@ -83,7 +88,7 @@ def calibration_band(
         digits = 3
     if digits is not None and not (isinstance(digits, int) and 1 <= digits <= 6):
         raise ValueError(f"digits is {digits!r}; it must be a whole number from 1 to 6, for example 3, or None.")
-    runs = Runs.of(event, seen.outcomes, digits, rows)
+    runs = Runs.of(event, seen.outcomes, digits, rows, seen.groups)
     # the bound at the nearest end of a group that is not larger, or not smaller; beyond all groups there is none
     low = np.r_[0.0, runs.lower(1 - confidence_level)][np.searchsorted(runs.last, prediction, side="right")]
     high = np.r_[runs.upper(1 - confidence_level), 1.0][np.searchsorted(runs.first, prediction, side="left")]
@@ -99,6 +104,7 @@ def calibration_band(
         n=seen.predictions.n_rows,
         source=seen.predictions.source,
         counts=RowCounts.of(seen),
+        clusters=seen.predictions.clusters,
     )
 
 
@@ -116,11 +122,6 @@ def _refuse_without_theory(seen: Sample, lens: Lens) -> None:
             f"calibration_band: {lens!r} conditions on {predictions.condition}, but the band is of the chance given "
             "the prediction alone; for groups, look through Region at one after the other."
         )
-    if predictions.groups is not None:
-        raise ValueError(
-            f"calibration_band: rows come in {predictions.clusters}, but binomial bounds "
-            "are of independent rows; calibration_test(sample) and estimate(sample, ICI()) hold for clusters."
-        )
     if not predictions.unweighted:
         raise ValueError(
             "calibration_band: the sample has weights, but binomial bounds are of counted rows; leave the weights out, "
@@ -130,19 +131,28 @@ def _refuse_without_theory(seen: Sample, lens: Lens) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Simultaneous bounds of a non-decreasing chance, from binomial bounds of all runs of neighbouring predictions.
+    """Simultaneous bounds of a non-decreasing chance, from bounds of all runs of neighbouring predictions.
 
     Rows and events are counted in groups of neighbours: `first` and `last` (N,) are the ends of each, increasing;
-    `before` and `events_before` (N + 1,) are the rows and the events in the groups before each.
+    `before` and `events_before` (N + 1,) are the rows and the events in the groups before each. Where rows come in
+    `clusters`, bounds need only these to be independent.
     """
 
     first: Floats
     last: Floats
     before: Ints
     events_before: Ints
+    clusters: _ClustersInRuns | None = None
 
     @classmethod
-    def of(cls, values: Floats, outcomes: Ints, digits: int | None = None, several: Floats | None = None) -> Runs:
+    def of(
+        cls,
+        values: Floats,
+        outcomes: Ints,
+        digits: int | None = None,
+        several: Floats | None = None,
+        clusters: Groups | None = None,
+    ) -> Runs:
         """Group equal predictions, or those that are equal after truncation to `digits` decimals.
 
         Each row may stand for `several`.
@@ -154,7 +164,8 @@ class Runs:
         first, last = np.full(len(found), np.inf), np.full(len(found), -np.inf)
         np.minimum.at(first, code, values)
         np.maximum.at(last, code, values)
-        return cls(first, last, np.r_[0, np.cumsum(rows)], np.r_[0, np.cumsum(events)])
+        known = None if clusters is None else _ClustersInRuns.of(clusters, code)
+        return cls(first, last, np.r_[0, np.cumsum(rows)], np.r_[0, np.cumsum(events)], known)
 
     @property
     def share(self) -> float:
@@ -169,13 +180,15 @@ class Runs:
     def mirrored(self) -> Runs:
         """The same rows, with the chances of the other outcome."""
         n, others = self.before, self.before - self.events_before
-        return Runs(1 - self.last[::-1], 1 - self.first[::-1], n[-1] - n[::-1], others[-1] - others[::-1])
+        ends = 1 - self.last[::-1], 1 - self.first[::-1]
+        clusters = None if self.clusters is None else self.clusters.mirrored(len(self.first))
+        return Runs(*ends, n[-1] - n[::-1], others[-1] - others[::-1], clusters)
 
     def lower(self, alpha: float) -> Floats:
         """(N,) lower bounds at `last`: what a run says of its last prediction holds for all later ones."""
         delta = alpha * self.share
         size = len(self.first)
-        each = [clopper_pearson(*self.ending(i), delta).max() for i in track(range(size), size)]
+        each = [self._lower(i, delta).max() for i in track(range(size), size)]
         return np.maximum.accumulate(each)
 
     def upper(self, alpha: float) -> Floats:
@@ -184,20 +197,66 @@ class Runs:
 
     def pvalue_low(self) -> float:
         """Smallest alpha at which a lower bound exceeds its prediction."""
-        each = [_reaches(*self.ending(i), last).min() for i, last in enumerate(track(self.last, len(self.last)))]
+        each = [self._reaches(i, last).min() for i, last in enumerate(track(self.last, len(self.last)))]
         return float(min(each) / self.share)
 
     def pvalue_high(self) -> float:
         """Smallest alpha at which an upper bound is below its prediction."""
         return self.mirrored.pvalue_low()
 
+    def _lower(self, i: int, delta: float) -> Floats:
+        """Return a lower bound from each run that ends with group i; each misses with probability `delta`."""
+        n, events = self.ending(i)
+        if self.clusters is None:
+            return clopper_pearson(n, events, delta)
+        return chance_below(events / n, n / self.clusters.largest(i), delta)
 
-def _reaches(n: Ints, events: Ints, chance: float) -> Floats:
-    """Return the probabilities that Binomial(n, chance) is at least `events`."""
-    tails = np.ones(len(n))
-    some = events > 0
-    tails[some] = special.betainc(events[some], n[some] - events[some] + 1, chance)
-    return tails
+    def _reaches(self, i: int, chance: float) -> Floats:
+        """Bound the probability that as many events as in each run that ends with group i have this chance."""
+        n, events = self.ending(i)
+        if self.clusters is None:
+            tails = np.ones(len(n))
+            some = events > 0
+            tails[some] = special.betainc(events[some], n[some] - events[some] + 1, chance)
+            return tails
+        beyond = np.exp(-n / self.clusters.largest(i) * divergence(events / n, np.full(len(n), chance)))
+        return np.where(events > n * chance, beyond, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _ClustersInRuns:
+    """How many `rows` (P,) each cluster has in each group of neighbours; groups, `place` (P,), do not decrease."""
+
+    place: Ints
+    cluster: Ints
+    rows: Ints
+
+    @classmethod
+    def of(cls, clusters: Groups, place: Ints) -> _ClustersInRuns:
+        """Count rows by their place (n,), the group of neighbours that each is in."""
+        pairs, rows = np.unique(place * clusters.number + clusters.codes, return_counts=True)
+        return cls(*np.divmod(pairs, clusters.number), rows)
+
+    def mirrored(self, size: int) -> _ClustersInRuns:
+        """Return the same in the other order of all groups."""
+        return _ClustersInRuns(size - 1 - self.place[::-1], self.cluster[::-1], self.rows[::-1])
+
+    @cached_property
+    def _earlier(self) -> Floats:
+        """(P,) the rows of the same cluster in the groups before."""
+        order = np.argsort(self.cluster, kind="stable")
+        rows, cluster = self.rows[order], self.cluster[order]
+        before = rows.cumsum() - rows
+        found = np.empty(len(rows))
+        found[order] = before - before[np.searchsorted(cluster, cluster)]
+        return found
+
+    def largest(self, i: int) -> Floats:
+        """Return the most rows that a cluster has in each run that ends with group i."""
+        until = np.searchsorted(self.place, i, side="right")
+        cluster = self.cluster[:until]
+        own = np.bincount(cluster, self.rows[:until])[cluster] - self._earlier[:until]  # from here to the end of runs
+        return np.maximum.accumulate(own[::-1])[::-1][np.searchsorted(self.place[:until], np.arange(i + 1))]
 
 
 @final
@@ -222,6 +281,8 @@ class CalibrationBand(Result):
     n : int
     source : str
     counts : RowCounts
+    clusters : ClusterCount or None
+        How many clusters there are, where rows come in these.
     """
 
     prediction: Floats
@@ -235,6 +296,7 @@ class CalibrationBand(Result):
     n: int
     source: str
     counts: RowCounts
+    clusters: ClusterCount | None = None
 
     _display: ClassVar[str] = "ReliabilityDisplay"
     _row: ClassVar[str] = "prediction"
@@ -291,7 +353,8 @@ class CalibrationBand(Result):
     def verdict(self) -> str:
         """Whether the diagonal leaves the band, in which direction and where, and how large errors are."""
         level, at = percent(self.confidence_level), 1 - self.confidence_level
-        seen = f"(p {small_pvalue(self.pvalue, level=at)}, {counted(self.n, 'row')})"
+        rows = counted(self.n, "row") + ("" if self.clusters is None else f" in {self.clusters}")
+        seen = f"(p {small_pvalue(self.pvalue, level=at)}, {rows})"
         ends = self.bounds(np.inf)
         if not self.rejects_calibration:
             size = "" if np.isnan(ends.high) else f", and no error is larger than {number(ends.high)}"
@@ -316,6 +379,7 @@ class CalibrationBand(Result):
         return {
             "lens": repr(self.lens),
             **picked(self, "n source confidence_level digits pvalue rejects_calibration rejects_monotonicity"),
+            **({} if self.clusters is None else self.clusters.to_dict()),
             "maximum_error": self.maximum_error,
             "ece_bounds": None if rejected else list(self.bounds(1)),
             "rmsce_bounds": None if rejected else list(self.bounds(2)),
@@ -346,6 +410,7 @@ class CalibrationBand(Result):
                 f"{percent(self.confidence_level)}, simultaneous, finite-sample, of P(event | prediction) if that "
                 f"does not decrease{rounded}",
             ),
+            *([] if self.clusters is None else [("clusters", "however the rows of a cluster depend on each other")]),
             ("errors", "unbinned, of these predictions"),
             (
                 "null",

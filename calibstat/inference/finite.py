@@ -15,7 +15,7 @@ from typing import final
 import numpy as np
 
 from calibstat._dataclass import dataclass
-from calibstat._lazy import optimize, special
+from calibstat._lazy import special
 from calibstat._text import counted
 from calibstat.data.arrays import NUMBERS_IN_CACHE, ROWS_IN_CACHE, Array, Floats, Ints, effective_number, numbered_codes
 from calibstat.data.rounding import ROUNDING, above_rounding, rounded_up
@@ -36,6 +36,8 @@ _WAY, _SMALL_GROUPS, _FEW_ROWS = (1.0,), (1.0, 0.5, 0.2), (1.0, 0.9, 0.8, 0.7, 0
 _SMALL, _FEW = 5, 30
 # The noise of a stretch of similar predictions is seen if so many of its rows do not have its commonest outcome.
 SEEN = 10
+# After so many halvings a bound is as exact as floats are.
+_HALVINGS = 50
 # Pieces of pooled rows with a variance of less than this are drawn from the binomial law, others from the normal one.
 _FEW_EVENTS = 5
 # Ends of stretches of similar predictions.
@@ -165,35 +167,44 @@ def clopper_pearson(n: Ints, events: Ints, tail: float) -> Floats:
 
 
 def chance_bounds(sample: Sample, mean: float, tail: float) -> tuple[float, float]:
-    """Bound the weighted mean chance of the event in independent rows of any chances, at every n.
+    """Bound the weighted mean chance of the event in independent rows or clusters of any chances, at every n.
 
     Without weights by Clopper & Pearson, since counts of unequal chances are less spread than binomial ones (Hoeffding
-    1956; he excludes a single event, where -log(1 - tail') of n chances sums to the tail). With weights by Chernoff's
-    bound as in Hoeffding (1963, Theorem 1), for events and for non-events in units of the largest weight.
+    1956; he excludes a single event, where -log(1 - tail') of n chances sums to the tail). With weights or clusters by
+    `chance_below`, of the largest share in all weight.
     """
     predictions, n = sample.predictions, sample.predictions.n_rows
-    weights = predictions.importance
-    if weights is None:
+    weights, groups = predictions.importance, predictions.groups
+    if weights is None and groups is None:
         happened = round(float(all_weights(predictions, None) @ sample.outcomes))
         events, less = np.array([happened, n - happened]), -float(np.expm1(-tail))
         low, high = clopper_pearson(np.full(2, n), events, less)
         return float(low), float(1 - high)
-    scale = n * float(weights.max() / weights.sum())
-    budget = -float(np.log(tail)) / n
-    (low, high), (low_none, high_none) = (
-        [scale * _chernoff(min(each, 1.0) / scale, side, budget) for side in (0.0, 1.0)] for each in (mean, 1 - mean)
-    )
-    return max(low, 1 - high_none), min(high, 1 - low_none)
+    masses = None if groups is None else groups.sums(predictions.weights)
+    largest = predictions.largest_share if masses is None else masses.max() / masses.sum()
+    low, high = chance_below(np.array([mean, 1 - mean]), np.full(2, 1 / largest), tail)
+    return float(low), float(1 - high)
 
 
-def _chernoff(mean: float, side: float, budget: float) -> float:
-    """Return the chance farthest from a mean towards 0 or 1 whose divergence from it is within the budget."""
+def chance_below(mean: Floats, shares: Floats, tail: float) -> Floats:
+    """Return lower bounds of expected means; each misses with probability `tail` at most.
 
-    def left(chance: float) -> float:
-        return float(special.rel_entr(mean, chance) + special.rel_entr(1 - mean, 1 - chance)) - budget
+    Means are of independent numbers from 0 to 1, such as the share of events in a cluster, whatever its rows have to do
+    with each other. The largest share in a mean is 1 / `shares`. Chernoff's bound holds for so many equal shares
+    (Hoeffding 1963, Theorem 1), and for unequal ones too, since E Z^w is at most (E Z)^w for w up to 1.
+    """
+    budget = -np.log(tail) / shares
+    low, high = np.zeros(mean.shape), mean
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        beyond = divergence(mean, middle) > budget
+        low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
+    return low
 
-    end = abs(side - ROUNDING)
-    return side if left(end) <= 0 else float(optimize.brentq(left, *sorted((mean, end))))
+
+def divergence(mean: Floats, chance: Floats) -> Floats:
+    """Return how much one event of a chance says against another one: the relative entropy."""
+    return special.rel_entr(mean, chance) + special.rel_entr(1 - mean, 1 - chance)
 
 
 def most_variable(low: Floats, high: Floats) -> Floats:

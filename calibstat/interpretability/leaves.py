@@ -13,6 +13,7 @@ from calibstat._text import counted, percent
 from calibstat.auditing.findings import sentence
 from calibstat.auditing.groups import By, is_top_label, look_with
 from calibstat.auditing.leaves import (
+    FITTED_CAUTION,
     INTERVALS_CAUTION,
     Feature,
     LeafFinding,
@@ -23,18 +24,17 @@ from calibstat.auditing.leaves import (
 )
 from calibstat.binnings.tree_leaves import Tree, TreeLeaves, boxes, leaf_of, leaves
 from calibstat.data.arrays import RNG, Ints, as_generator
+from calibstat.data.groups import ClusterCount
 from calibstat.data.parameters import CONFIDENCE_LEVEL, at_least_one, check_share
 from calibstat.data.sample import Sample
+from calibstat.draws.whole_clusters import part_of_clusters
 from calibstat.estimators.base import all_weights
-from calibstat.inference.arguments import check_lens, check_sample, refuse_clusters
+from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.inference.forest import Forest
 from calibstat.inference.results import Result, RowCounts, not_rejected, picked
 from calibstat.inference.test import fewest_rows
 from calibstat.lenses.base import Lens, refuse_empty
 from calibstat.lenses.words import in_words
-
-# What knows of clusters instead.
-_BY_GROUPS = "subgroup_audit, of the groups that you name, holds for clusters"
 
 
 def leaf_table(
@@ -50,8 +50,10 @@ def leaf_table(
 
     Conditions on the way to a leaf are merged, so that there is at most one for each variable (an interpretable
     predictor has few cells, each of which a person can name: Torabian & Urner 2024). Intervals of all leaves hold
-    together, at every n: binomial bounds (with weights Hoeffding's), shared out evenly among leaves, whose rows are
-    independent. Where one excludes zero, calibration given the prediction and the variables is rejected.
+    together, at every n: binomial bounds (with weights or clusters those of Hoeffding 1963), shared out evenly among
+    leaves, whose rows are independent. Where one excludes zero, calibration given the prediction and the variables is
+    rejected. Where rows come in clusters (`Sample.groups`) the bounds hold however the rows of a cluster depend on each
+    other, also in different leaves; a leaf counts as its rows over those of its largest cluster.
 
     Parameters
     ----------
@@ -91,7 +93,6 @@ def leaf_table(
     [('age at most 50', ''), ('age above 50', 'predicts too low')]
     """
     check_sample(sample)
-    refuse_clusters(sample, "leaf_table", _BY_GROUPS)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     cells = tree
     if not isinstance(tree, TreeLeaves):
@@ -123,7 +124,8 @@ def grow_leaf_table(
 ) -> LeafTable:
     """Grow a shallow tree of the outcome on some rows, and tabulate its leaves on the others, as `leaf_table` does.
 
-    CART splits the variables (not the prediction) so that the leaves differ in how often it happens.
+    CART splits the variables (not the prediction) so that the leaves differ in how often it happens. Clusters
+    (`Sample.groups`) stay whole.
 
     Parameters
     ----------
@@ -170,7 +172,6 @@ def grow_leaf_table(
     from calibstat.calibrators.trees import grow  # it needs scikit-learn
 
     check_sample(sample)
-    refuse_clusters(sample, "grow_leaf_table", _BY_GROUPS)
     for name, count in {"depth": depth, "min_size": min_size}.items():
         at_least_one(name, count)
     check_share("share", share, 0.5)
@@ -181,8 +182,7 @@ def grow_leaf_table(
     rows = _rows_of_two_outcomes(lens, seen)
     seen = seen.take(rows)
     features = [feature for name, column in columns.items() for feature in encoded(name, column.take(rows))]
-    shuffled = as_generator(rng).permutation(len(seen))
-    known, unseen = np.split(shuffled, [round(share * len(seen))])
+    known, unseen = _parts(seen, share, as_generator(rng))
     least = max(1, round(min_size * share / (1 - share)))
     if len(known) < 2 * least or not len(unseen):
         raise ValueError(
@@ -196,6 +196,16 @@ def grow_leaf_table(
     how = f"{counted(len(unseen), 'row')}; the tree was grown on {len(known)} others, by their outcomes"
     what = in_words(lens, sample.labels, sample.predictions.seen)
     return _judged(tree, judges, seen.take(unseen), lens, confidence_level, how, what)
+
+
+def _parts(seen: Sample, share: float, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Draw a share of the rows, by whole clusters; return them and the others."""
+    n = len(seen)
+    if seen.groups is None:
+        known, unseen = np.split(rng.permutation(n), [round(share * n)])
+        return known, unseen
+    known = part_of_clusters(seen.groups, round(share * n), rng)
+    return known, np.setdiff1d(np.arange(n), known)
 
 
 def _rows_of_two_outcomes(lens: Lens, seen: Sample) -> Ints:
@@ -217,8 +227,9 @@ def _judged(
     ends, where = leaf_of(tree, matrix), boxes(tree, lambda column, cut: rounded(matrix[:, column], cut))
     each = [(box, seen.take(ends == node)) for node, box in zip(leaves(tree), where, strict=True)]
     held = [(box, rows) for box, rows in each if len(rows)]
-    # No row is in two leaves, so that the intervals are independent.
-    tail = (1 - confidence_level ** (1 / len(held))) / 2
+    # No row is in two leaves, so that the intervals are independent; of clusters they are not.
+    missed = 1 - confidence_level ** (1 / len(held)) if seen.groups is None else (1 - confidence_level) / len(held)
+    tail = missed / 2
     top = is_top_label(lens, seen)
     found = tuple(LeafFinding.of(box, features, rows, top, tail) for box, rows in held)
     overall = LeafFinding.of({}, features, seen, top, (1 - confidence_level) / 2)
@@ -236,6 +247,7 @@ def _judged(
         source=seen.predictions.source,
         counts=RowCounts.of(seen, min(fewest_rows(rows) for _, rows in held)),
         what=what,
+        clusters=seen.predictions.clusters,
     )
 
 
@@ -275,6 +287,8 @@ class LeafTable(Result):
     counts : RowCounts
     what : str
         Whose calibration it is, in words.
+    clusters : ClusterCount or None
+        How many clusters there are, where rows come in these.
     """
 
     leaves: tuple[LeafFinding, ...]
@@ -288,6 +302,7 @@ class LeafTable(Result):
     source: str
     counts: RowCounts
     what: str
+    clusters: ClusterCount | None = None
 
     _display: ClassVar[str] = "AuditDisplay"
     _row: ClassVar[str] = "leaf"
@@ -337,7 +352,8 @@ class LeafTable(Result):
         )
 
     def _values(self) -> dict[str, Any]:
-        return {"lens": repr(self.lens), **picked(self, "n confidence_level how source notes overall leaves")}
+        known = {"lens": repr(self.lens), **picked(self, "n confidence_level how source notes overall leaves")}
+        return known if self.clusters is None else known | self.clusters.to_dict()
 
     def _rows(self) -> list[dict[str, Any]]:
         return [leaf.to_dict() for leaf in self.leaves]
@@ -346,16 +362,19 @@ class LeafTable(Result):
         return table_of_leaves([self.overall, *self.leaves])
 
     def _notes(self) -> list[str]:
-        return [*self.notes, INTERVALS_CAUTION]
+        clusters = [] if self.clusters is None else [f"{self.clusters}: intervals hold however their rows are alike"]
+        return [*clusters, *self.notes, INTERVALS_CAUTION if self.clusters is None else FITTED_CAUTION]
 
     def _details(self) -> list[tuple[str, str]]:
+        by_sums = "" if self.clusters is None else ", estimated by sums over clusters"
         return [
             (
                 percent(self.confidence_level),
-                "intervals of happened - predicted that cover all together, at every n, if rows are independent; "
+                "intervals of happened - predicted that cover all together, at every n, if "
+                f"{'rows' if self.clusters is None else 'clusters'} are independent; "
                 "that of all rows by itself; * excludes 0",
             ),
-            ("noise", "standard deviation of the difference for calibrated predictions"),
+            ("noise", "standard deviation of the difference for calibrated predictions" + by_sums),
             ("where", f"leaves of the tree, judged on {self.how}; 'a to b' is above a and at most b"),
             ("lens", f"{self.lens!r}"),
             ("data", f"{self.counts.text(self.n)}; {self.source}"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.special import rel_entr
 
 import calibstat as cs
 from calibstat.inference.band import calibration_band
@@ -98,10 +100,51 @@ def test_a_summary_counts_clusters_and_bounds_what_it_can():
     assert "sums over clusters" in " ".join(found.to_text(verbose=True).split())
 
 
-def test_a_band_of_binomial_bounds_is_for_independent_rows():
-    with pytest.raises(ValueError, match=r"60 clusters \(groups\), but binomial bounds"):
-        calibration_band(copies())
-    assert calibration_band(copies(groups=False)).n == 600
+def test_a_band_of_copies_is_no_narrower_than_that_of_the_rows():
+    one, many, blind = (
+        calibration_band(copies(times=times, groups=known)) for times, known in ((1, 0), (10, 1), (10, 0))
+    )
+    widths = [(each.upper - each.lower).mean() for each in (one, many, blind)]
+    assert widths[0] < widths[1] < 1.2 * widths[0]
+    assert widths[2] < 0.8 * widths[0]
+    assert many.to_dict()["n_clusters"] == 60
+    assert "600 rows in 60 clusters (groups)" in " ".join(many.to_text().split())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_band_of_clusters_agrees_with_loops_over_runs(seed):
+    rng = np.random.default_rng(seed)
+    p, codes = rng.choice([0.1, 0.25, 0.4, 0.6, 0.85], 60), rng.integers(0, 25, 60)
+    y = (rng.random(60) < p).astype(int)
+    band = calibration_band(cs.Sample(y, p, groups=codes, labels=[0, 1]), confidence_level=0.8)
+    values = np.unique(p)
+    low, high, delta = np.zeros(5), np.ones(5), 0.2 / 30
+    for first in range(5):
+        for last in range(first, 5):
+            inside = (p >= values[first]) & (p <= values[last])
+            share = inside.sum() / np.bincount(codes[inside]).max()
+            low[last:] = np.maximum(low[last:], chernoff(y[inside].mean(), share, delta))
+            high[: first + 1] = np.minimum(high[: first + 1], 1 - chernoff(1 - y[inside].mean(), share, delta))
+    np.testing.assert_allclose([band.lower, band.upper], [low, high], atol=1e-9)
+    assert (band.lower > 0).any()
+
+
+def chernoff(mean, shares, delta):
+    """The chance below a mean at which so many equal shares are as unlikely as delta."""
+
+    def left(chance):
+        return shares * (rel_entr(mean, chance) + rel_entr(1 - mean, 1 - chance)) + np.log(delta)
+
+    return brentq(left, 1e-300, mean) if mean > 0 and left(1e-300) > 0 else 0.0
+
+
+def test_the_pvalue_of_a_band_of_clusters_is_where_the_diagonal_leaves():
+    sample = copies(number=300, times=2, power=3.0)
+    pvalue = calibration_band(sample, digits=1).pvalue
+    assert 0 < pvalue < 0.2
+    for factor, rejected in ((0.999, False), (1.001, True)):
+        band = calibration_band(sample, confidence_level=1 - pvalue * factor, digits=1)
+        assert band.rejects_calibration is rejected
 
 
 def test_a_step_of_a_trajectory_is_tested_as_its_sample_is():

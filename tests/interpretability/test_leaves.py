@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import rel_entr
 from scipy.stats import beta
 from sklearn.tree import DecisionTreeClassifier
 
@@ -258,7 +259,45 @@ def test_an_unfitted_tree_is_refused():
         cs.leaf_table(TREE, SAMPLE, variables=("age", "bmi"))
 
 
-def test_rows_in_clusters_are_refused():
-    sample = cs.Sample(np.arange(8) % 2, np.full(8, 0.4), variables={"age": np.arange(8.0)}, groups=np.arange(8) // 2)
-    with pytest.raises(ValueError, match=r"grow_leaf_table takes rows as independent.*subgroup_audit"):
-        cs.grow_leaf_table(sample)
+def visits(number, times, groups=True):
+    """Patients of two ages, each of whom is seen so many times with one outcome."""
+    rng = np.random.default_rng(3)
+    rows = np.repeat(np.arange(number), times)
+    age = rng.choice([40.0, 60.0], number)
+    happened = (rng.random(number) < np.where(age > 50, 0.9, 0.5))[rows]
+    more = {"groups": rows} if groups else {}
+    return cs.Sample(happened, np.full(len(rows), 0.5), variables={"age": age[rows]}, **more)
+
+
+SPLIT = {"left": [1, -1, -1], "right": [2, -1, -1], "feature": [0, 0, 0], "threshold": [50.5, 0, 0]}
+
+
+def test_a_leaf_of_clusters_says_no_more_than_as_many_rows():
+    one, many, blind = (
+        cs.leaf_table(SPLIT, visits(80, times, groups), variables="age").leaves[1]
+        for times, groups in ((1, False), (10, True), (10, False))
+    )
+    widths = [np.ptp(leaf.confidence_interval) for leaf in (one, many, blind)]
+    assert widths[0] < widths[1] < 1.3 * widths[0]
+    assert widths[2] < 0.5 * widths[0]
+    assert 0.7 < many.noise / one.noise < 1.4
+    assert many.direction == "predicts too low"
+
+
+def test_a_bound_of_clusters_is_where_their_divergence_is_the_budget():
+    sample = visits(40, 5)
+    found = cs.leaf_table(SPLIT, sample, variables="age")
+    for leaf in found.leaves:
+        low = leaf.confidence_interval[0] + leaf.mean_prediction
+        seen = leaf.mean_outcome
+        far = rel_entr(seen, low) + rel_entr(1 - seen, 1 - low)
+        assert leaf.n / 5 * far == pytest.approx(-np.log(0.05 / 2 / 2), rel=1e-6)
+    assert "40 clusters (groups): intervals hold however their rows are alike" in found.to_text()
+    assert found.to_dict()["n_clusters"] == 40
+
+
+def test_a_tree_is_grown_and_judged_on_whole_clusters():
+    sample = visits(200, 4)
+    found = cs.grow_leaf_table(sample, depth=1, rng=0)
+    assert (found.clusters.number, found.n) == (100, 400)
+    assert [leaf.name for leaf in found.leaves] == ["age 40", "age 60"]

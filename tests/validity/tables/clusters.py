@@ -32,7 +32,7 @@ once: each of them does), where the odds are those of logit p + 0.4 with slope 0
 Asserted: *rejects* at most 5 %, *holds* at least 93 %, with every number of clusters; of all worlds together too. Where
 rows of a cluster have one prediction, tests of rows *alone* reject far more often, and intervals hold far less often;
 a rare event, or one of five classes, depends less on its cluster, and there they differ by little."""
-RUNS = 100
+RUNS = 200
 N_RESAMPLES = 99
 NUMBERS = (12, 20, 60)
 SIZE, COVERAGE = 0.05, 0.93
@@ -229,6 +229,19 @@ def of_joint_intervals(d: Drawn) -> Said:
     return {"": None if None in held else all(held)}
 
 
+def of_monotone_band(d: Drawn) -> Said:
+    """The band of a chance that does not decrease, at all predictions."""
+    band = cs.calibration_band(d.seen, digits=2)
+    chance = d.chances[np.unique(d.seen.predictions.event, return_index=True)[1]]
+    return {"": bool(((band.lower <= chance + ROUNDING) & (chance <= band.upper + ROUNDING)).all())}
+
+
+def of_leaves(d: Drawn) -> Said:
+    """All leaves of a tree that was grown on other clusters, which differ by chance alone."""
+    found = cs.grow_leaf_table(d.seen, depth=2, min_size=10, rng=d.rng)
+    return {"": not found.rejected}
+
+
 def of_band(d: Drawn) -> Said:
     """The band of a smooth curve, at its middle."""
     curve = cs.LOESS(n_points=11)(d.seen)
@@ -255,20 +268,20 @@ VERBS: dict[str, tuple[Callable[[Drawn], Said], bool, str]] = {
     "desiderata": (of_desiderata, True, "holds"),
     "subgroup_audit, intervals": (of_joint_intervals, True, "holds"),
     "LOESS": (of_band, False, "holds"),
+    "calibration_band": (of_monotone_band, True, "holds"),
+    "grow_leaf_table": (of_leaves, False, "holds"),
 }
 
 
 # Verbs that take rows as independent, and say so.
 REFUSES: dict[str, Callable[[cs.Sample], object]] = {
-    "calibration_band": cs.calibration_band,
-    "leaf_table": lambda sample: cs.leaf_table(None, sample),
-    "grow_leaf_table": cs.grow_leaf_table,
     "precision_n": cs.precision_n,
     "Ledger.count": cs.Ledger.count,
 }
 # Verbs whose numbers are those of others, or that other tests draw samples for.
 ELSEWHERE = {
     "clinical_summary": "inference/test_clusters.py::test_a_coefficient_has_one_interval_in_all_verbs",
+    "leaf_table": "interpretability/test_leaves.py::test_a_bound_of_clusters_is_where_their_divergence_is_the_budget",
     "trajectory": "inference/test_clusters.py::test_a_step_of_a_trajectory_is_tested_as_its_sample_is",
     "report": "inference/test_clusters.py::test_a_report_tests_clusters",
     "comparison_test": "validity/test_cluster_comparisons.py::test_models_of_equal_errors",
