@@ -182,7 +182,8 @@ def chance_bounds(sample: Sample, mean: float, tail: float) -> tuple[float, floa
         return float(low), float(1 - high)
     masses = None if groups is None else groups.sums(predictions.weights)
     largest = predictions.largest_share if masses is None else masses.max() / masses.sum()
-    low, high = chance_below(np.array([mean, 1 - mean]), np.full(2, 1 / largest), tail)
+    means = np.clip([mean, 1 - mean], 0, 1)  # weighted means may be above one by rounding
+    low, high = chance_below(means, np.full(2, 1 / largest), tail)
     return float(low), float(1 - high)
 
 

@@ -289,11 +289,20 @@ def test_a_bound_of_clusters_is_where_their_divergence_is_the_budget():
     found = cs.leaf_table(SPLIT, sample, variables="age")
     for leaf in found.leaves:
         low = leaf.confidence_interval[0] + leaf.mean_prediction
-        seen = leaf.mean_outcome
+        seen = min(leaf.mean_outcome, 1.0)
         far = rel_entr(seen, low) + rel_entr(1 - seen, 1 - low)
         assert leaf.n / 5 * far == pytest.approx(-np.log(0.05 / 2 / 2), rel=1e-6)
     assert "40 clusters (groups): intervals hold however their rows are alike" in found.to_text()
     assert found.to_dict()["n_clusters"] == 40
+
+
+def test_a_leaf_where_it_always_happens_is_bounded_from_below():
+    """Its mean may be above one by rounding."""
+    weights = np.full(30, 0.1)
+    sample = cs.Sample(np.ones(30), np.full(30, 0.5), labels=[0, 1], sample_weight=weights, groups=np.arange(30) // 3)
+    low, high = cs.leaf_table(SPLIT, sample, variables=[...]).overall.confidence_interval
+    assert low == pytest.approx(0.025 ** (1 / 10) - 0.5)
+    assert high == 0.5
 
 
 def test_a_tree_is_grown_and_judged_on_whole_clusters():
