@@ -155,16 +155,16 @@ class TestsByLens(Result):
     @property
     def verdict(self) -> str:
         """Whether there is evidence of miscalibration, by adjusted p-values, and which error is the largest."""
-        n, largest = self.tests[0].question.n, self.largest
+        n, largest = self.tests[0].question.n_in_words, self.largest
         n_rejected = sum(p <= self.level for p in self.adjusted)
         if not n_rejected:
             smallest = min(range(len(self.tests)), key=self.adjusted.__getitem__)
             none = not_rejected(self.level, self._none_could)
             tests = counted(len(self.tests), "test")
-            return f"{none} in {tests} (n = {n}, smallest adjusted {self.equation(smallest)}).{self._cost}"
+            return f"{none} in {tests} ({n}, smallest adjusted {self.equation(smallest)}).{self._cost}"
         value, mean, asked = largest.statistic, largest.null_mean, largest.question
         return (
-            f"Evidence of miscalibration at {percent(self.level)} in {n_rejected} of {len(self.tests)} tests (n = {n}, "
+            f"Evidence of miscalibration at {percent(self.level)} in {n_rejected} of {len(self.tests)} tests ({n}, "
             f"adjusted {ADJUSTMENTS[self.adjust].partition(' (')[0]}). The largest beyond noise, of {asked.what}: "
             f"{number(value, mean)}, {asked.noise_gives} {number(mean, value)} (adjusted "
             f"{self.equation(self.tests.index(largest))}){asked.which_way(rejected=True)}."

@@ -93,7 +93,7 @@ class EquivalenceTest(Result):
         asked, confidence = self.question, f"with {percent(self.confidence_level)} confidence"
         how = confidence if self._of_bound else f"at level {percent(self.level)}"
         bound = number(self.upper_bound, self.margin) + ("" if self._of_bound else f" {confidence}")
-        found = f"its upper bound is {bound} (n = {asked.n}, p {small_pvalue(self.pvalue)})"
+        found = f"its upper bound is {bound} ({asked.n_in_words}, p {small_pvalue(self.pvalue)})"
         claim = f"the {self._quantity} of {asked.what} is at most {self.margin:.4g}"
         return (
             f"{how.capitalize()} {claim}: {found}."

@@ -293,7 +293,9 @@ def interval_of(
     if not np.isfinite(value):
         raise NoInterval(f"{core!r} is {value:g} on this sample")
     if expansion is not None and clustered:
-        raise NoInterval(f"no theory gives an interval for {core!r} where rows come in clusters; that of ECE is known")
+        raise NoInterval(
+            f"no theory gives an interval of the {core.quantity} where rows come in clusters; that of ECE is known"
+        )
     if finite and expansion is None:
         redraws = np.empty(0)  # not needed where bounds hold at every n
     if redraws is None:  # those of another form, or none yet

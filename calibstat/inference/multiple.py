@@ -287,12 +287,12 @@ class MultipleTest(Result):
         rejected = [place for place, p in enumerate(self.adjusted) if p <= self.level]
         classes = self.names == tuple(asked.before[0])
         if not tests:
-            return f"There is nothing to test of {asked.what} (n = {asked.n})."
+            return f"There is nothing to test of {asked.what} ({asked.n_in_words})."
         if not rejected:
             none = cannot_reject(self.n_resamples, least_factor(self.adjust, tests), self.level)
             smallest = small_pvalue(float(np.nanmin(self.adjusted)), level=self.level)
             told = not_rejected(self.level, none, f"Calibration of {'each class by itself' if classes else asked.what}")
-            return f"{told} in {counted(tests, 'test')} (n = {asked.n}, smallest adjusted p {smallest})."
+            return f"{told} in {counted(tests, 'test')} ({asked.n_in_words}, smallest adjusted p {smallest})."
         names = [event_in_words(name) if classes else str(name) for name in self.names]
         clearest = max(rejected, key=lambda place: self.standardized[place])
         value, mean = float(self.values[clearest]), float(self.null_means[clearest])
@@ -303,13 +303,13 @@ class MultipleTest(Result):
         if self.adjust.startswith("fdr"):
             at = f"with a share of false discoveries of {percent(self.level)}"
         which = some_of([names[place] for place in rejected])
-        of = f"{len(rejected)} of {counted(tests, 'class' if classes else 'test')}, n = {asked.n}"
+        of = f"{len(rejected)} of {counted(tests, 'class' if classes else 'test')}, {asked.n_in_words}"
         found = f"Evidence of miscalibration of {which if classes else f'{asked.what} for {which}'} {at}"
         if len(rejected) == 1:
             return f"{found} ({of}, {p}): {size}."
         if classes:  # each by itself, not together
             found = f"Evidence of miscalibration of {len(rejected)} of {counted(tests, 'class')} {at}, each by itself"
-            of = f"n = {asked.n}" if len(rejected) == tests else f"{which}; n = {asked.n}"
+            of = asked.n_in_words if len(rejected) == tests else f"{which}; {asked.n_in_words}"
         return f"{found} ({of}). The clearest, {names[clearest]}: {size} ({p})."
 
     def _rows(self) -> list[dict[str, Any]]:
@@ -644,7 +644,7 @@ class OmnibusTest(Result):
     def verdict(self) -> str:
         """A sentence or two: evidence of miscalibration, which way the model errs and of which kind, or no evidence."""
         asked = self.question
-        rows = f"(n = {asked.n}, p {small_pvalue(self.pvalue, level=self.level)})"
+        rows = f"({asked.n_in_words}, p {small_pvalue(self.pvalue, level=self.level)})"
         if self.pvalue > self.level:
             return f"{not_rejected(self.level, what=f'Calibration of {asked.what}')} {rows}{asked.which_way()}."
         way = asked.which_way(rejected=True)

@@ -350,7 +350,7 @@ class CalibrationTest(Result):
             return self.by_lens.verdict
         question, law = self.question, self.null_distribution
         bound = law.floor if self.panel is None and at_floor(self.pvalue, law) else 0.0
-        rows = f"(n = {question.n}, p {small_pvalue(self.pvalue, bound, self.level)})"
+        rows = f"({question.n_in_words}, p {small_pvalue(self.pvalue, bound, self.level)})"
         found, noise = number(self.statistic, self.null_mean), number(self.null_mean, self.statistic)
         size, rejected = f"{question.size_in_words(found)}, {question.noise_gives} {noise}.", self.pvalue <= self.level
         if not rejected:
@@ -533,7 +533,7 @@ class Estimate(Result):
         if self.by_lens:
             return self.by_lens.verdict
         question, value, mean = self.question, self.headline, self.headline_null_mean
-        rows = f"(n = {question.n})"
+        rows = f"({question.n_in_words})"
         whose = f"{question.what[:1].upper()}{question.what[1:]} {rows}{question.which_way()}."
         if self.meaning:
             return f"{self.meaning} {whose}"
@@ -686,6 +686,11 @@ class Inquiry:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "direction": self.direction, "seen": None}
+
+    @property
+    def n_in_words(self) -> str:
+        """How many rows there are, and in how many clusters, where that is known."""
+        return f"n = {self.n}" + ("" if self.clusters is None else f" in {self.clusters}")
 
     @property
     def rows(self) -> str:
