@@ -97,11 +97,20 @@ def in_zarr(study: Study, path: Path, block: Callable[[], int]) -> Iterator[Bloc
 
 
 def lazily(path: Path) -> xr.Dataset:
-    """Open a store; values are read when they are used."""
+    """Open a store; numbers are read when they are used."""
     import xarray as xr
 
     # Without the codecs of the store, which other formats do not know.
-    return xr.open_zarr(path).drop_encoding()
+    return of_any_length(xr.open_zarr(path).drop_encoding())
+
+
+def of_any_length(dataset: xr.Dataset) -> xr.Dataset:
+    """Return the dataset with texts of any length, which are few and are read: a fixed one makes Zarr warn later."""
+    texts = {name: values for name, values in dataset.variables.items() if values.dtype.kind == "U"}
+    loose = {name: values.copy().load().astype(object) for name, values in texts.items()}
+    return dataset.assign_coords({name: values for name, values in loose.items() if name in dataset.coords}).assign(
+        {name: values for name, values in loose.items() if name in dataset.data_vars}
+    )
 
 
 def read(path: Path) -> xr.Dataset:

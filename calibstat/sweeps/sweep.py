@@ -21,7 +21,7 @@ from calibstat.sweeps._compute import BlockValues
 from calibstat.sweeps._grid import IntervalOf, Named, Study, all_units, as_swept, as_test, items_of
 from calibstat.sweeps._large_samples import FEWEST_ROWS, ROWS
 from calibstat.sweeps.schedule import bundles, connected, measure_pace, on_cluster, on_threads, repeats_in_a_block
-from calibstat.sweeps.store import Blocks, expect_told, in_memory, in_zarr, lazily
+from calibstat.sweeps.store import Blocks, expect_told, in_memory, in_zarr, lazily, of_any_length
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -169,7 +169,7 @@ class Sweep(HasParameters):
             with bar:
                 blocks, dataset = in_memory(self.study, self._block(block))
                 self._fill(blocks, client, bar)
-            return dataset
+            return of_any_length(dataset)
         path = Path(store)
         expect_told(self.study)
         if self.rng is None:

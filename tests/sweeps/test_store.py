@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 import zlib
 from collections import Counter
 from pathlib import Path
@@ -278,3 +279,15 @@ def test_nothing_is_written_once_an_interrupted_call_has_ended(monkeypatch):
     assert 3 <= taken < len(units)
     assert len(late) == taken
     assert not any(late)
+
+
+@pytest.mark.parametrize("where", ["memory", "store"])
+@pytest.mark.parametrize("suffix", [".zarr", ".nc"])
+def test_what_is_handed_out_is_written_without_warnings(whole, stored, tmp_path, where, suffix):
+    found = whole if where == "memory" else read(stored)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        (found.to_zarr if suffix == ".zarr" else found.to_netcdf)(tmp_path / f"again{suffix}")
+    assert not [each.message for each in caught if "FixedLength" in str(each.message)]
+    again = (xr.open_zarr if suffix == ".zarr" else xr.open_dataset)(tmp_path / f"again{suffix}")
+    xr.testing.assert_identical(again.load(), found.load())
