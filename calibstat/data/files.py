@@ -57,21 +57,29 @@ def _opened_npz(path: Path) -> Iterator[Any]:
 
 def arrays_of(file: Any, names: Iterable[str]) -> dict[str, Array]:
     """Read arrays by name from an open NPZ file, once their headers have said how much memory they need."""
-    names, needed = list(names), 0
-    for name in names:
-        member = f"{name}.npy" if f"{name}.npy" in file.zip.NameToInfo else name
-        entry = file.zip.getinfo(member)
-        with file.zip.open(member) as stream:
-            major, _ = np.lib.format.read_magic(stream)
-            read_header = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
-            shape, _, kind = read_header(stream)
-        size = math.prod(shape) * kind.itemsize
-        packed = _MOST_DEFLATED * (entry.compress_size + 1) if entry.compress_type <= zipfile.ZIP_DEFLATED else math.inf
-        if not kind.hasobject and size > min(entry.file_size, packed):
-            raise ValueError(f"it is damaged: {name!r} claims to hold {size / 1e9:.4g} GB, which are not there")
-        needed += size
-    expect_memory(needed)
-    return {name: file[name] for name in names}
+    names = list(names)
+    try:
+        expect_memory(sum(_size_of(file, name) for name in names))
+        return {name: file[name] for name in names}
+    except (ValueError, OSError, MemoryError):
+        raise
+    except Exception as error:  # a damaged file makes numpy and zipfile raise exceptions of many kinds
+        raise ValueError(f"it is damaged ({type(error).__name__})") from error
+
+
+def _size_of(file: Any, name: str) -> int:
+    """Return how many bytes an array of an open NPZ file says that it has; more than can be there are refused."""
+    member = f"{name}.npy" if f"{name}.npy" in file.zip.NameToInfo else name
+    entry = file.zip.getinfo(member)
+    with file.zip.open(member) as stream:
+        major, _ = np.lib.format.read_magic(stream)
+        read_header = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
+        shape, _, kind = read_header(stream)
+    size = math.prod(shape) * kind.itemsize
+    packed = _MOST_DEFLATED * (entry.compress_size + 1) if entry.compress_type <= zipfile.ZIP_DEFLATED else math.inf
+    if not kind.hasobject and size > min(entry.file_size, packed):
+        raise ValueError(f"it is damaged: {name!r} claims to hold {size / 1e9:.4g} GB, which are not there")
+    return size
 
 
 def expect_memory(n_bytes: float) -> None:

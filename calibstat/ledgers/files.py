@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -32,7 +33,8 @@ def write(path: Any, table: pd.DataFrame, meaning: dict[str, Any]) -> None:
                 "and truth values: pass such labels to the samples that are counted"
             )
     content = pa.Table.from_pandas(table, preserve_index=False)
-    content = content.replace_schema_metadata({"calibstat": json.dumps({"schema": SCHEMA} | meaning)})
+    known = {"schema": SCHEMA, "checksum": _checksum(content.to_pandas(ignore_metadata=True), meaning)} | meaning
+    content = content.replace_schema_metadata({"calibstat": json.dumps(known)})
     with written_whole(path) as place:
         parquet.write_table(content, place, write_page_checksum=True)
 
@@ -58,9 +60,20 @@ def read(path: Any) -> tuple[pd.DataFrame, dict[str, Any]]:
             f"{where} is {found}, but a file that Ledger.save wrote with the schema {SCHEMA!r} is expected"
         )
     wrong = _fault_of_meaning(known) or fault_of(table, known["by"], dict(known["lenses"]))
+    meaning = {name: known[name] for name in known if name not in ("schema", "checksum")}
+    if not wrong and known.get("checksum") != _checksum(table, meaning):
+        wrong = "its checksum is that of other content"
     if wrong:
         raise ValueError(f"{where} is a damaged ledger: {wrong}")
     return table, known
+
+
+def _checksum(table: pd.DataFrame, meaning: dict[str, Any]) -> str:
+    """Return a checksum of all values, in their lines, and of what they mean."""
+    import pandas as pd
+
+    lines = pd.util.hash_pandas_object(table, index=False).to_numpy()
+    return sha256(json.dumps([meaning, list(table.columns)], sort_keys=True).encode() + lines.tobytes()).hexdigest()
 
 
 def _fault_of_meaning(known: dict[str, Any]) -> str:

@@ -1,0 +1,67 @@
+"""Processes are killed at random moments: what was finished stays, and what is computed again has the same bits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from faults import victims
+from suites import slow_but
+from sweeps.comparing import assert_same_bits
+
+HOW = [signal.SIGKILL, signal.SIGINT, signal.SIGTERM]
+
+
+def ended_at_random(rng, seconds, *task):
+    """Run a task, and end it after a random time, below so many seconds; whether it was still at work."""
+    process = victims.started(*task)
+    process.join(float(rng.uniform(0, seconds)))
+    if process.is_alive():
+        os.kill(process.pid, HOW[int(rng.integers(len(HOW)))])
+    process.join(60)
+    assert process.exitcode is not None, "it does not end"
+    return process.exitcode != 0
+
+
+@pytest.mark.parametrize("n_kills", slow_but([3], [3, 200]))
+def test_a_sweep_that_is_killed_again_and_again_has_the_same_bits(tmp_path, n_kills):
+    """Most runs are killed several times before their sweep is finished; another one begins then."""
+    whole = victims.slow_study.make().run(progress=False)
+    rng = np.random.default_rng(20261124)
+    began = time.perf_counter()
+    victims.sweep(tmp_path / "first", 2)
+    seconds = time.perf_counter() - began
+    kills, studies = 0, 0
+    while kills < n_kills:
+        store = tmp_path / f"study {studies}"
+        for _ in range(6):
+            kills += ended_at_random(rng, seconds, victims.sweep, store, 2)
+        found = victims.slow_study.make().run(store=store, progress=False)
+        assert_same_bits(whole, found)
+        assert (found["status"] == 1).all()
+        studies += 1
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["first", *sorted(f"study {k}" for k in range(studies))]
+
+
+@pytest.mark.parametrize("kind", victims.WRITERS)
+@pytest.mark.parametrize("n_kills", slow_but([2], [2, 50]))
+def test_a_file_whose_writer_is_killed_is_whole(tmp_path, kind, n_kills):
+    """It is one of the two states that are written in turns, never a half of one, nor none once there was one."""
+    rng = np.random.default_rng(20261124)
+    path = tmp_path / kind
+    states = []
+    for which in (0, 1):
+        victims.WRITERS[kind](which, tmp_path)(path)
+        states.append(victims.READERS[kind](path))
+    assert states[0] != states[1]
+    seen = set()
+    for _ in range(n_kills):
+        assert ended_at_random(rng, 1.0, victims.write_for_ever, kind, path)
+        seen.add(states.index(victims.READERS[kind](path)))
+    assert seen == {0, 1} or n_kills < 10
+    victims.WRITERS[kind](0, tmp_path)(path)
+    assert victims.READERS[kind](path) == states[0]
