@@ -149,6 +149,7 @@ INSIDE = {
     ("ledgers/batches.py", "pyarrow.dataset"),
     ("ledgers/collect.py", "dask.base"),
     ("ledgers/collect.py", "dask.delayed"),
+    ("ledgers/files.py", "pandas"),
     ("ledgers/files.py", "pyarrow"),
     ("ledgers/ledger.py", "calibstat.ledgers.collect"),
     ("ledgers/ledger.py", "pandas"),

@@ -13,15 +13,15 @@ from faults import victims
 from suites import slow_but
 from sweeps.comparing import assert_same_bits
 
-HOW = [signal.SIGKILL, signal.SIGINT, signal.SIGTERM]
+KILLED, TOLD, INTERRUPTED = signal.SIGKILL, signal.SIGTERM, signal.SIGINT
 
 
-def ended_at_random(rng, seconds, *task):
+def ended_at_random(rng, how, seconds, *task):
     """Run a task, and end it after a random time, below so many seconds; whether it was still at work."""
     process = victims.started(*task)
     process.join(float(rng.uniform(0, seconds)))
     if process.is_alive():
-        os.kill(process.pid, HOW[int(rng.integers(len(HOW)))])
+        os.kill(process.pid, how[int(rng.integers(len(how)))])
     process.join(60)
     assert process.exitcode is not None, "it does not end"
     return process.exitcode != 0
@@ -39,7 +39,7 @@ def test_a_sweep_that_is_killed_again_and_again_has_the_same_bits(tmp_path, n_ki
     while kills < n_kills:
         store = tmp_path / f"study {studies}"
         for _ in range(6):
-            kills += ended_at_random(rng, seconds, victims.sweep, store, 2)
+            kills += ended_at_random(rng, (KILLED, TOLD, INTERRUPTED), seconds, victims.sweep, store, 2)
         found = victims.slow_study.make().run(store=store, progress=False)
         assert_same_bits(whole, found)
         assert (found["status"] == 1).all()
@@ -53,15 +53,17 @@ def test_a_file_whose_writer_is_killed_is_whole(tmp_path, kind, n_kills):
     """It is one of the two states that are written in turns, never a half of one, nor none once there was one."""
     rng = np.random.default_rng(20261124)
     path = tmp_path / kind
-    states = []
-    for which in (0, 1):
-        victims.WRITERS[kind](which, tmp_path)(path)
+    writers = [victims.WRITERS[kind](which, tmp_path) for which in (0, 1)]
+    states, began = [], time.perf_counter()
+    for write in writers:
+        write(path)
         states.append(victims.READERS[kind](path))
+    seconds = 4 * (time.perf_counter() - began)
     assert states[0] != states[1]
     seen = set()
     for _ in range(n_kills):
-        assert ended_at_random(rng, 1.0, victims.write_for_ever, kind, path)
+        assert ended_at_random(rng, (KILLED, TOLD), seconds, victims.write_for_ever, writers, path)
         seen.add(states.index(victims.READERS[kind](path)))
     assert seen == {0, 1} or n_kills < 10
-    victims.WRITERS[kind](0, tmp_path)(path)
+    writers[0](path)
     assert victims.READERS[kind](path) == states[0]

@@ -1,14 +1,11 @@
-"""What is run in a process of its own, to be killed: a sweep into a store, and files that are written again and again.
-
-The processes are copies of one that has loaded everything, so that a kill at a random moment meets work and no import.
-"""
+"""What is run in a process of its own, to be killed: a sweep into a store, and files that are written for ever."""
 
 from __future__ import annotations
 
 import json
 import multiprocessing
 import os
-from contextlib import suppress
+import sys
 from functools import partial
 from itertools import cycle
 from pathlib import Path
@@ -19,30 +16,36 @@ import pandas as pd
 import calibstat as cs
 from sweeps import slow_study
 
+# Copies of a process that has no threads, for tasks that start some.
 _SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["faults.victims", "calibstat.sweeps.store", "xarray.backends.zarr", "pyarrow.parquet"])
+_SERVER.set_forkserver_preload(["calibstat.sweeps.store", "xarray.backends.zarr"])
+# Copies of this process, with all that it has made.
+_COPIES = multiprocessing.get_context("fork")
 
 
 def started(task, *arguments):
-    """Start a task in a process of its own, as the leader of a group, and return it."""
-    process = _SERVER.Process(target=_run, args=(task, *arguments), daemon=True)
+    """Start a task in a process of its own, and return it; one that is interrupted by Ctrl-C exits with 130."""
+    process = (_SERVER if task is sweep else _COPIES).Process(target=_run, args=(task, *arguments), daemon=True)
     process.start()
     return process
 
 
 def _run(task, *arguments):
-    with suppress(KeyboardInterrupt), Path(os.devnull).open("w") as nowhere:
+    with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 2)
+    try:
         task(*arguments)
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 def sweep(store, block):
     slow_study.make().run(store=store, progress=False, block=block)
 
 
-def write_for_ever(kind, path):
-    """Write one of two states after the other, until somebody stops it."""
-    for write in cycle([WRITERS[kind](which, path.parent) for which in (0, 1)]):
+def write_for_ever(writers, path):
+    """Write one state after the other, until somebody stops it."""
+    for write in cycle(writers):
         write(path)
 
 
