@@ -57,6 +57,7 @@ html_static_path = ["static"]
 html_css_files = ["style.css"]
 html_extra_path = ["root"]
 html_copy_source = False
+html_use_index = False  # the search finds every name
 html_math_renderer = "mathml"
 
 CONTENTS = tomllib.loads((HERE / "contents.toml").read_text(encoding="utf-8"))
