@@ -91,8 +91,8 @@ def lacking(each: type, kind: Kind) -> Iterator[str]:
     """Say what one class lacks."""
     named = each.__name__ not in UNNAMED
     if named and getattr(kind.public, each.__name__, None) is not each:
-        table = kind.public.__name__.replace(".", "/")
-        yield f"a line in _MODULES of {table}/__init__.py, the table of public names"
+        table = "GROUPS of calibstat/_names.py" if kind.public is cs else "_MODULES of calibstat/generators/__init__.py"
+        yield f"a line in {table}, the table of public names"
     if each not in HELD:
         yield kind.place
     if named and kind.base in WITH_NAIVE and each not in NAIVE:
@@ -159,7 +159,7 @@ def test_what_is_missing_is_named(monkeypatch):
         f"TopK: {naive}",
         f"VarianceTree: {naive}",
         "GaussianMixture: a line in WORLDS of tests/registered/worlds.py, which `check_generator` goes through",
-        "Exact: a line in _MODULES of calibstat/__init__.py, the table of public names",
+        "Exact: a line in GROUPS of calibstat/_names.py, the table of public names",
         "Empirical: a line in _MODULES of calibstat/generators/__init__.py, the table of public names",
         "PDE: its cost in its docstring, as O(n)",
         "PDE: its source in its docstring, with the year",
