@@ -130,7 +130,11 @@ def check_rows(raw: Arguments, names: Sequence[str] | None) -> None:
 
 def warn_of_order(found: Examined) -> None:
     """Warn where another order of the classes fits far better, or where names of columns should have told the order."""
-    better = better_order(found.rows, found.outcomes, len(found.classes))
+    rows, outcomes = found.rows, found.outcomes
+    if found.groups is not None:  # rows of one cluster may be wrong together
+        each = np.unique(found.groups.codes, return_index=True)[1]
+        rows, outcomes = rows[each], outcomes[each]
+    better = better_order(rows, outcomes, len(found.classes))
     if better is None:
         if found.guessed:
             warn(

@@ -287,6 +287,15 @@ def test_columns_in_another_order_are_noticed(order):
     cs.Sample(y_true, y_prob[:, order], labels=order)
 
 
+def test_rows_of_a_cluster_that_are_wrong_together_are_no_other_order():
+    p, happened, patient = np.repeat([0.3, 0.7], 60), np.repeat([1, 0], 60), np.repeat(np.arange(12), 10)
+    with pytest.warns(UserWarning, match="fits far better"):
+        cs.Sample(happened, p)
+    cs.Sample(happened, p, groups=patient)
+    with pytest.warns(UserWarning, match="fits far better"):
+        cs.Sample(happened, p, groups=np.arange(120) // 2)
+
+
 def test_a_single_column_of_the_other_class_is_noticed():
     y_true, y_prob = _drawn(2)
     wrong = {"kind": np.array(["ham", "spam"])[y_true], "p": y_prob[:, 0]}

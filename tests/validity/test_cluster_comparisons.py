@@ -8,7 +8,7 @@ from tests.validity.clustered import WORLDS, Clustered
 
 pytestmark = pytest.mark.slow
 
-RUNS = 400
+RUNS = 150
 FEW = {f"{name}, {number}": WORLDS[name]._replace(number=number) for name in ("weak", "rare") for number in (12, 25)}
 FEW["repeats, 25"] = WORLDS["repeats"]._replace(number=25)
 FEW["rare repeats, 60"] = Clustered(correlation=0.9, constant=True, law=(1.0, 19.0))

@@ -98,7 +98,7 @@ def test_equal_errors_are_rarely_told_apart(regime):
         assert found[method] <= 0.05 + share_error(0.05, 100)
 
 
-def by_influence(_estimator, values, _seen, pairs, *_):
+def by_influence(_evaluators, values, _clusters, _seen, pairs, *_):
     """Standard errors that the influences show, and normal p-values; they take a moment, where redraws take minutes."""
     errors = np.array([np.sqrt(((values[a].influence - values[b].influence) ** 2).sum()) for a, b in pairs])
     differences = np.array([values[a].value - values[b].value for a, b in pairs])
