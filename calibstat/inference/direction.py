@@ -148,7 +148,7 @@ def direction_of(seen: Sample) -> Direction | None:
     mass = weights / weights.sum()
     squares = mass**2 / predictions.multiplicity
     noise = None if predictions.groups is None else _Clusters(predictions.groups, weights)
-    spread = float(np.sqrt(squares @ (event * (1 - event))))
+    spread = float(np.sqrt(squares @ np.maximum(event * (1 - event), 0)))  # a chance may be above one by rounding
     spread = spread if noise is None else noise.error(mass * (outcomes - event))
     share = float(np.sqrt(squares.sum()))  # the standard error of a mean of rows with these weights, in their deviation
     found = Direction(float(mass @ event), float(mass @ outcomes), nan, spread)
@@ -199,7 +199,10 @@ def _slope(log_odds: Floats, outcomes: Floats, mass: Floats, noise: _Clusters | 
     if not fitted.exists[0]:
         return nan, nan
     linear = linear_predictor(design, fitted.coefficients)
-    inverse = np.linalg.inv(fisher_information(design, linear, mass[None])[0])
+    information = fisher_information(design, linear, mass[None])[0]
+    if np.linalg.cond(information) > 1 / np.finfo(float).eps:  # all the weight is in rows of one prediction
+        return nan, nan
+    inverse = np.linalg.inv(information)
     if noise is None:
         error = float(np.sqrt(inverse[1, 1]))
     else:

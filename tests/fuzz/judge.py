@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import traceback
 import warnings
@@ -62,12 +63,12 @@ def outcome(seed: int, kinds: str) -> tuple[str, Any]:
 
 
 def fault(seed: int, kinds: str = "estimators") -> str:
-    """What is wrong with the case of a seed, with three lines of Python that do it again; "" if nothing is."""
+    """Say what is wrong with the case of a seed, with three lines of Python that do it again; "" if nothing is."""
     try:
         wrong, first = outcome(seed, kinds)
-        if not wrong and kinds == "estimators":
-            second = outcome(seed, kinds)[1]
-            wrong = "" if repr(first) == repr(second) else f"{first!r} and then {second!r}"
+        if not wrong:
+            one, other = (re.sub(" at 0x[0-9a-f]+", "", repr(each)) for each in (first, outcome(seed, kinds)[1]))
+            wrong = "" if one == other else f"{one} and then {other}"
     except AssertionError as error:
         wrong = f"an input was changed: {error}"
     return f"{wrong}\n{lines(seed, kinds)}" if wrong else ""

@@ -129,3 +129,15 @@ def test_either_class_may_be_called_the_event():
     assert np.isfinite(one.slope)
     assert other.slope == pytest.approx(one.slope)
     assert other.inner == pytest.approx(one.inner)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_chances_above_one_by_rounding_and_weights_of_one_prediction_have_a_direction():
+    beyond = direction_of(cs.Sample([0, 1], [1 + 1e-9, 1 + 1e-9], labels=[0, 1]))
+    assert beyond.happened == 0.5
+    rng = np.random.default_rng(0)
+    p = np.repeat([0.1, 0.3, 0.7], 10)
+    weights = np.where(p == 0.3, 1e300, 1.0)
+    one = direction_of(cs.Sample(rng.random(30) < 0.5, p, sample_weight=weights))
+    assert one.predicted == pytest.approx(0.3)
+    assert np.isnan(one.slope)
