@@ -15,7 +15,12 @@ from typing import Any
 
 DOCS = Path(__file__).resolve().parent
 # Each page, and the folder of its pictures.
-PAGES = {"gallery.md": "pictures", "tutorial.md": "images", "calibrator-of-your-own.md": "images"}
+PAGES = {
+    "gallery.md": "pictures",
+    "tutorial.md": "images",
+    "calibrator-of-your-own.md": "images",
+    "language-models.md": "images",
+}
 DPI = 110
 
 

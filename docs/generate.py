@@ -188,7 +188,7 @@ def plain(text: str) -> str:
 
 def folders() -> str:
     """List each folder with the first sentence of its docstring and its files, then the files beside the folders."""
-    return table(("Where", "What"), _folders())
+    return "\n".join(f"* {where}: {what}" for where, what in _folders())
 
 
 def _folders() -> Iterator[tuple[str, str]]:

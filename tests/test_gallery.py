@@ -28,7 +28,7 @@ def test_every_picture_is_in_the_page():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["gallery.md", "tutorial.md", "calibrator-of-your-own.md"])
+@pytest.mark.parametrize("page", ["gallery.md", "tutorial.md", "calibrator-of-your-own.md", "language-models.md"])
 def test_the_pictures_are_readable(page):
     spec = spec_from_file_location("gallery", DOCS / "gallery.py")
     gallery = module_from_spec(spec)

@@ -1,7 +1,6 @@
 """Pages can be read: a question first, an example soon, short paragraphs, narrow tables.
 
-A line of a page as the site shows it has about 100 characters. Pages in ``STILL_LONG`` are not yet so; the set may only
-shrink.
+A line of a page as the site shows it has about 100 characters.
 Tables of stored results (``docs/evidence/``) are looked up rather than read, and are not measured.
 """
 
@@ -14,37 +13,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-STILL_LONG = {
-    "architecture.md",
-    "auditing.md",
-    "clinical.md",
-    "dependencies.md",
-    "engine-rows.md",
-    "engine.md",
-    "evidence.md",
-    "extending.md",
-    "files-and-input.md",
-    "gallery.md",
-    "generators.md",
-    "interpretability.md",
-    "large-data.md",
-    "monitoring.md",
-    "performance.md",
-    "releasing.md",
-    "reports.md",
-    "reproducibility.md",
-    "stability.md",
-    "sweeps.md",
-}
 
 LONGEST_PARAGRAPH = 600
 LONGEST_CELL = 200
 MOST_COLUMNS = 5
 LAST_LINE_OF_FIRST_EXAMPLE = 60
 
-each_page = pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.name not in STILL_LONG], ids=lambda page: page.name
-)
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 
 def prose(page: Path) -> str:
@@ -103,10 +78,6 @@ def test_first_example_comes_soon(page):
     lines = page.read_text(encoding="utf-8").splitlines()
     first = next((number for number, line in enumerate(lines, 1) if line.strip() in ("```python", "```console")), None)
     assert first is None or first <= LAST_LINE_OF_FIRST_EXAMPLE, f"its first example is in line {first}"
-
-
-def test_pages_that_are_still_long_are_there():
-    assert {page.name for page in PAGES} >= STILL_LONG
 
 
 def test_what_is_too_long_is_found(tmp_path):

@@ -383,9 +383,11 @@ def _noise(display: ReliabilityDisplay, several: Sequence[ReliabilityDisplay], f
     )
     points, each = ("Filled points", ", of each model") if display.beside else ("Points in the strong colour", "")
     total = sum(len(each.count) for each in several)
+    clustered = display.seen is not None and display.seen.predictions.groups is not None
+    independent = "independent clusters" if clustered else "independent rows"
     return [
         f"Pale bars about {where} hold the point of a calibrated model with a probability of "
-        f"{percent(display.coverage)} or more, given its predictions and independent rows; {outside} of {total} points "
+        f"{percent(display.coverage)} or more, given its predictions and {independent}; {outside} of {total} points "
         f"lie outside, where calibration gives {chance} of them at most on average. {points} ({beyond}) are beyond "
         f"noise when all cells are looked at together: a calibrated model has any with a probability of "
         f"{percent(LEVEL)} at most{each}."

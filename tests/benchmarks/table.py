@@ -17,15 +17,15 @@ def line(row):
     sign = "≥" if row["at_least"] else "≤"
     goal = f"{sign} {shown(row['goal'])}" + ("" if reached else ", **missed**")
     note = f" ({row['note']})" if row["note"] else ""
-    numbers = f"{shown(row['value'])} | {shown(row['reference'])} | {row['unit']} | {shown(row['ratio'])}"
+    numbers = f"{shown(row['value'])} {row['unit']} | {shown(row['reference'])} {row['unit']} | {shown(row['ratio'])}"
     name = row["name"].replace("|", "\\|")
     return f"| {name}{note} | {numbers} | {goal} |"
 
 
 def main(path):
     rows = json.loads(Path(path).read_text(encoding="utf-8"))["ratios"]
-    print("| What; against | Ours | Reference | Unit | Ratio | Goal |")
-    print("|---|---|---|---|---|---|")
+    print("| What; against | Ours | Reference | Ratio | Goal |")
+    print("|---|---|---|---|---|")
     print("\n".join(map(line, rows)))
 
 

@@ -74,3 +74,12 @@ def test_a_belt_of_clusters_is_its_curve_alone():
         assert (summary.belt_ is None) == (bands == 0)
         assert ("The belt is that" in summary.caption) == (bands > 0)
     plt.close("all")
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(300) // 5])
+def test_the_caption_says_what_is_independent(groups):
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    display = cs.ReliabilityDisplay.from_sample(cs.Sample(rng.random(300) < p, p, groups=groups), rng=0)
+    said = "independent rows" if groups is None else "independent clusters"
+    assert f"given its predictions and {said}" in " ".join(display.caption.split())
