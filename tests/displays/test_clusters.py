@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pytest
 
 import calibstat as cs
 from tests.validity.clustered import WORLDS, Clustered
