@@ -18,7 +18,7 @@ from validity.clustered import WORLDS
 from validity.evidence import OTHER_SEED, SEED, TABLES, compare, measure_part, page
 from validity.tables.clusters import ELSEWHERE, REFUSES, VERBS, drawn
 from validity.tables.omnibus import WAYS
-from validity.tables.rows import Row, pooled, read, write
+from validity.tables.rows import MOST_COLUMNS, Row, pooled, read, write
 
 STORED = Path(__file__).parents[2] / "docs" / "evidence"
 ROWS = {table: read(STORED / f"{table}.csv") for table in TABLES}
@@ -47,6 +47,14 @@ def test_the_table_for_readers_holds_the_same_numbers(table):
     text = (STORED / f"{table}.md").read_text()
     made_with = (STORED / f"{table}.csv").read_text().splitlines()[0].removeprefix("# ")
     assert text == page(table, ROWS[table], made_with)
+
+
+@each_table
+def test_tables_for_readers_are_narrow(table):
+    """Five columns at most, and each number in one of them."""
+    lines = [line for line in (STORED / f"{table}.md").read_text().splitlines() if line.startswith("|")]
+    assert max(line.count("|") for line in lines) <= MOST_COLUMNS + 1
+    assert sum(line.count("±") for line in lines) == len(ROWS[table])
 
 
 @pytest.mark.slow

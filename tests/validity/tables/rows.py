@@ -100,15 +100,20 @@ def read(path: Path) -> list[Row]:
         return [Row(**{name: types[name](text) for name, text in row.items()}) for row in found]
 
 
+MOST_COLUMNS = 5
+
+
 def markdown(title: str, text: str, rows: list[Row]) -> str:
-    """Return a table for readers: a line for each world, n and subject, a column for each method."""
+    """Return tables for readers: a line for each world, n and subject, and a column for each of some methods."""
     methods = list(dict.fromkeys(row.method for row in rows))
     by_key = {row.key: row for row in rows}
-    lines = [f"# {title}", "", text, ""]
-    lines += [f"| world | n | subject | {' | '.join(methods)} |", "|---|---:|---|" + "---:|" * len(methods)]
-    for world, n, subject in dict.fromkeys(row.key[:3] for row in rows):
-        found = [by_key.get((world, n, subject, method)) for method in methods]
-        lines.append(f"| {world} | {n} | `{subject}` | {' | '.join(map(_text, found))} |".replace("|`", "| `"))
+    lines = [f"# {title}", "", text]
+    for some in np.array_split(methods, -(-len(methods) // (MOST_COLUMNS - 1))):
+        lines += ["", f"## {', '.join(some)}", "", f"| {' | '.join(['world, n, subject', *some])} |"]
+        lines += ["|---|" + "---:|" * len(some)]
+        for key in dict.fromkeys(row.key[:3] for row in rows if row.method in some):
+            found = [_text(by_key.get((*key, method))) for method in some]
+            lines.append(f"| {' | '.join([f'{key[0]}, {key[1]}, `{key[2]}`', *found])} |".replace("|  |", "| |"))
     return "\n".join(lines) + "\n"
 
 
