@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
@@ -18,6 +19,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.fixes import parse_version
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -280,7 +282,10 @@ def test_groups_stay_together_where_a_classifier_and_its_calibrator_are_fitted(c
         assert not fitted & judged
     if isinstance(cv, float):
         share = len(found.fitted_rows_) / len(groups)
-        assert share == pytest.approx(cv, abs=0.04)
+        # before version 1.8, StratifiedGroupKFold dealt large groups out anywhere once it had shuffled them
+        assert share == pytest.approx(
+            cv, abs=0.04 if parse_version(sklearn.__version__) >= parse_version("1.8") else 0.1
+        )
         assert np.mean(y[found.fitted_rows_]) == pytest.approx(np.mean(y), abs=0.05)
 
 

@@ -289,5 +289,8 @@ def test_what_is_handed_out_is_written_without_warnings(whole, stored, tmp_path,
         warnings.simplefilter("always")
         (found.to_zarr if suffix == ".zarr" else found.to_netcdf)(tmp_path / f"again{suffix}")
     assert not [each.message for each in caught if "FixedLength" in str(each.message)]
+    pytest.importorskip(
+        "xarray", minversion="2025.8", reason="earlier ones do not read what Zarr 3.1 writes in format 3"
+    )
     again = (xr.open_zarr if suffix == ".zarr" else xr.open_dataset)(tmp_path / f"again{suffix}")
     xr.testing.assert_identical(again.load(), found.load())
