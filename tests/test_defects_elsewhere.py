@@ -253,8 +253,8 @@ def test_single_precision_is_taken_as_it_is_and_computed_in_double():
 
 
 def test_scales_without_pairs_use_up_no_level():
-    """T-Cal: where there are more cells than rows, each holds one row, whose debiased error is 0; yet such a scale takes
-    its share of the level, and the answer is a yes or a no.
+    """T-Cal: where there are more cells than rows, each holds one row, whose debiased error is 0; yet such a scale
+    takes its share of the level, and the answer is a yes or a no.
 
     Here a scale leaves four rows to a cell, all scales have one p-value, and its size is the level.
     """
@@ -271,7 +271,8 @@ def test_scales_without_pairs_use_up_no_level():
 
 def test_dependent_pvalues_are_combined_at_their_level():
     """arviz-stats issue 419: ``pot_c`` combines p-values of order statistics by the law of a Cauchy variable, which is
-    right far in the tail only, and rejects 9 to 11 % at 5 %. Here a combination is compared with those of redrawn labels.
+    right far in the tail only, and rejects 9 to 11 % at 5 %. Here a combination is compared with those of redrawn
+    labels.
     """
     found = [
         cs.omnibus_test(true_world(60, seed), combine="cauchy", n_resamples=99, rng=seed).pvalue for seed in range(400)
