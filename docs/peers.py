@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.special import expit
 
 import calibstat as cs
@@ -28,6 +29,7 @@ PACKAGES = (
     "mapie",
     "model-diagnostics",
     "netcal",
+    "pycaleva",
     "pycalib",
     "relplot",
     "scikit-learn",
@@ -147,6 +149,43 @@ def torch_top(data: Data) -> float:
     return float(np.abs(accuracy / count - confidence / count) @ (count / count.sum()))
 
 
+def debiased_error_of_cells(right: Array, said: Array, cells: Array) -> float:
+    """Return the root of the debiased squared error of given cells (Kumar et al. 2019), and 0 below 0."""
+    total = 0.0
+    for rows in (cells == cell for cell in np.unique(cells)):
+        happened, count = right[rows].mean(), rows.sum()
+        total += count * ((happened - said[rows].mean()) ** 2 - happened * (1 - happened) / (count - 1))
+    return max(0.0, total / len(said)) ** 0.5
+
+
+def pycaleva_cells(data: Data) -> tuple[Array, Array, Array]:
+    """Outcomes and predictions in order, and cells between quantiles; if some are equal, ten parts of the order."""
+    p = pd.Series(data.p).sort_values()
+    y = data.y[p.index]
+    try:
+        cells = pd.qcut(p, 10)
+    except ValueError:
+        cells = pd.qcut(p.rank(method="first"), 10)
+    return y, p.to_numpy(), cells.cat.codes.to_numpy()
+
+
+def pycaleva_mean(data: Data) -> float:
+    """The mean distance over these cells, whatever their numbers of rows."""
+    y, p, cells = pycaleva_cells(data)
+    return float(np.mean([abs((y - p)[cells == cell].mean()) for cell in np.unique(cells)]))
+
+
+def pycaleva_hosmer_lemeshow(data: Data) -> float:
+    """Hosmer and Lemeshow's sum over these cells."""
+    y, p, cells = pycaleva_cells(data)
+    terms = []
+    for rows in (cells == cell for cell in np.unique(cells)):
+        mean, apart = p[rows].mean(), (y[rows] - p[rows]).sum()
+        variance = rows.sum() * mean * (1 - mean)
+        terms.append(0.0 if variance == apart == 0 else apart**2 / variance if variance else np.inf)
+    return float(sum(terms))
+
+
 def pycalib_top(data: Data) -> float:
     """Cells (a, b], where b is counted up and a is b less a width, which need not be the b before."""
     right, said = top(data)
@@ -223,6 +262,18 @@ def mapie_error(data: Data, n_edges: int) -> float:
     return float(
         metrics.expected_calibration_error(data.y.copy(), data.p.copy(), num_bins=n_edges, split_strategy="uniform")
     )
+
+
+def kumar(data: Data, order: int, debias: bool, scheme: str) -> float:
+    """An error of uncertainty-calibration."""
+    calibration = peer("calibration")
+    options = {"num_bins": 10, "binning_scheme": getattr(calibration, scheme), "mode": "marginal"}
+    return float(calibration.lower_bound_scaling_ce(data.p, data.y, p=order, debias=debias, **options))
+
+
+def pycaleva(data: Data) -> Any:
+    """The evaluator of pycaleva, of predictions from elsewhere."""
+    return peer("pycaleva").CalibrationEvaluator(data.y, data.p, True, 10)
 
 
 def both_columns(data: Data) -> Array:
@@ -304,6 +355,39 @@ COMPARISONS = (
         rule=lambda data: error_of_cells(data.y, data.p, cells_above(data.p, np.linspace(0, 1, 10))),
         why="it counts edges, so there are nine cells; the rest as above",
     ),
+    Comparison(
+        "ECE, equal mass",
+        "uncertainty-calibration",
+        cs.ECE(cs.EqualMass(10)),
+        lambda data: kumar(data, 1, False, "get_equal_bins"),
+    ),
+    Comparison(
+        "ECE, equal mass",
+        "pycaleva",
+        cs.ECE(cs.EqualMass(10)),
+        lambda data: pycaleva(data).ace,
+        rule=pycaleva_mean,
+        why="all cells count alike, however many rows they hold; ties may be split by the order of rows",
+    ),
+    Comparison(
+        "root of the debiased squared error",
+        "uncertainty-calibration",
+        lambda sample: max(0.0, float(cs.DebiasedCE(cs.EqualWidth(10))(sample))) ** 0.5,
+        lambda data: kumar(data, 2, True, "get_equal_prob_bins"),
+        rule=lambda data: debiased_error_of_cells(data.y, data.p, np.searchsorted(np.arange(1, 11) / 10, data.p)),
+        why="a cell holds its upper edge",
+    ),
+    Comparison(
+        "Hosmer-Lemeshow",
+        "pycaleva",
+        lambda sample: float(cs.HosmerLemeshow(10)(sample).published),
+        lambda data: pycaleva(data).hosmerlemeshow(verbose=False).statistic,
+        rule=pycaleva_hosmer_lemeshow,
+        why="equal predictions are split by the order of rows",
+    ),
+    Comparison("Spiegelhalter's z", "pycaleva", cs.Spiegelhalter(), lambda data: pycaleva(data).z_test().statistic),
+    Comparison("Brier score", "pycaleva", cs.BrierScore(), lambda data: pycaleva(data).brier),
+    Comparison("AUC", "pycaleva", cs.AUC(), lambda data: pycaleva(data).auroc),
     Comparison(
         "ECE of the top label",
         "netcal",
@@ -418,7 +502,7 @@ def compared(comparison: Comparison) -> tuple[str, ...]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cs.SmallCellsWarning)
         ours = np.array([float(comparison.ours(data.sample)) for data in sets])
-    apart = ~(np.abs(theirs - ours) < AGREES) & ~(np.isnan(theirs) & np.isnan(ours))
+    apart = ~np.isclose(theirs, ours, rtol=0, atol=AGREES, equal_nan=True)
     for data, number, mine in zip(np.array(sets, dtype=object)[apart], theirs[apart], ours[apart], strict=True):
         by_rule = np.nan if comparison.rule is None else comparison.rule(data)
         if comparison.rule is None or not np.isclose(by_rule, number, rtol=0, atol=AGREES, equal_nan=True):
