@@ -7,8 +7,6 @@ by itself in 3.6 %.
 
 from __future__ import annotations
 
-import gc
-
 import numpy as np
 import pytest
 
@@ -16,12 +14,6 @@ from calibstat import calibrators as cal
 from calibstat.comparisons.compare import compare_calibrators
 
 LEVEL = 0.05
-
-
-@pytest.fixture(autouse=True)
-def no_garbage_collections(monkeypatch):
-    """Statsmodels collects garbage at each adjustment, which takes longer than all the rest."""
-    monkeypatch.setattr(gc, "collect", lambda: 0)
 
 
 def told_apart(n_runs, world, calibrators, seed, n=600, **options):

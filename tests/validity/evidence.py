@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 import calibstat
-from validity.tables import clusters, comparison, coverage, hostile, omnibus, size
+from validity.tables import clusters, comparison, coverage, hostile, omnibus, several, size
 from validity.tables.rows import Row, markdown, pooled, read, versions, write
 
 TABLES: dict[str, ModuleType] = {
@@ -26,6 +26,7 @@ TABLES: dict[str, ModuleType] = {
     "omnibus": omnibus,
     "hostile": hostile,
     "clusters": clusters,
+    "several": several,
 }
 SEED, OTHER_SEED = 20261121, 20261122
 RUNS_AT_ONCE = 50

@@ -23,7 +23,7 @@ from validity.tables.rows import MOST_COLUMNS, Row, pooled, read, write
 STORED = Path(__file__).parents[2] / "docs" / "evidence"
 ROWS = {table: read(STORED / f"{table}.csv") for table in TABLES}
 
-FEWEST = {"coverage": 200, "hostile": 200, "clusters": 100}  # runs of a row
+FEWEST = {"coverage": 200, "hostile": 200, "clusters": 100, "several": 200}  # runs of a row
 
 each_table = pytest.mark.parametrize("table", TABLES)
 
@@ -141,6 +141,28 @@ def test_what_does_not_know_of_clusters_refuses_them(verb):
     sample = drawn(WORLDS["repeats"], False, True, rng).whole
     with pytest.raises(ValueError, match=r"takes rows as independent|binomial bounds are of independent rows"):
         REFUSES[verb](sample)
+
+
+def several(world, method):
+    return next(row for row in ROWS["several"] if (row.world, row.method) == (world, method))
+
+
+@pytest.mark.parametrize("world", ["coins", "calibrated", "rare", "three", *(f"clusters, {name}" for name in WORLDS)])
+def test_where_none_is_better_one_is_rarely_recommended(world):
+    assert several(world, "recommended").at_most == 0.05
+
+
+@pytest.mark.parametrize(
+    ("world", "control"),
+    [("coins", "smallest p-value"), ("coins", "change missed alone"), ("clusters, repeats", "recommended alone")],
+)
+def test_one_of_several_is_chosen_too_often_without_adjustment_or_groups(world, control):
+    """The negative controls."""
+    assert not replace(several(world, control), at_most=0.05).holds
+
+
+def test_one_is_recommended_where_it_is_better():
+    assert replace(several("bold", "recommended"), at_least=0.6).holds
 
 
 def alternatives(rows):

@@ -287,8 +287,7 @@ ELSEWHERE = {
     "comparison_test": "validity/test_cluster_comparisons.py::test_models_of_equal_errors",
     "compare_models": "validity/test_cluster_comparisons.py::test_three_calibrated_models",
     "compare_calibrators": "comparisons/test_splits.py::test_no_cluster_is_on_both_sides_in_any_verb",
-    "recommend_calibrator": "validity/test_cluster_recommendations.py::"
-    "test_where_none_is_better_one_is_rarely_recommended",
+    "recommend_calibrator": "validity/test_evidence.py::test_where_none_is_better_one_is_rarely_recommended",
     "variable_based_protocol": "comparisons/test_splits.py::test_no_cluster_is_on_both_sides_in_any_verb",
     "simplify": "validity/test_clusters.py::"
     "test_the_expected_error_of_simpler_predictors_is_no_smaller_than_that_of_calibrated_ones",
