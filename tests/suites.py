@@ -31,6 +31,27 @@ def slow_but(quick: Callable[..., Any] | Iterable[Any], cases: Iterable[Any]) ->
     return [case if chosen(case) else slow(case) for case in cases]
 
 
+def at_once(cases: Iterable[Any]) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
+    """Run a test of one argument on all cases as one test: thousands take longer to report than to run.
+
+    The first case that fails is named.
+    """
+
+    def of_all(test: Callable[[Any], None]) -> Callable[[], None]:
+        def runs_on_all() -> None:
+            for case in cases:
+                try:
+                    test(case)
+                except BaseException as error:
+                    error.add_note(f"The case is {case}.")
+                    raise
+
+        runs_on_all.__name__, runs_on_all.__doc__ = test.__name__, test.__doc__
+        return runs_on_all
+
+    return of_all
+
+
 def slow(case: Any) -> Any:
     """Mark one case as slow, with its name if it has one already."""
     values, name = (case.values, case.id) if hasattr(case, "marks") else (case, None)

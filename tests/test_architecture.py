@@ -15,6 +15,7 @@ from pkgutil import walk_packages
 import pytest
 
 import calibstat
+from suites import at_once
 
 ROOT = Path(calibstat.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -28,7 +29,7 @@ def layer(path: Path) -> str:
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
-in_every_file = pytest.mark.parametrize("path", FILES, ids=relative)
+in_every_file = at_once(FILES)
 
 # A layer is a folder, or a file beside the folders. It may import itself and the layers named here.
 BELOW = {"_compiled", "_screen", "_dataclass", "_progress", "_threads", "_text"}
@@ -98,7 +99,7 @@ PROTOCOL = {
     "calibstat.estimators.panels",
 }
 BY_PROTOCOL = [path for path in FILES if layer(path) in ("nulls", "draws", "inference", "generators")]
-where_by_protocol = pytest.mark.parametrize("path", BY_PROTOCOL, ids=relative)
+where_by_protocol = at_once(BY_PROTOCOL)
 
 # One door for each heavy library: the files that may import it, by the beginning of their path.
 DOORS = {

@@ -5,11 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 
-import pytest
-
 import calibstat as cs
 from calibstat._names import BEHIND, GROUPS
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL
+from suites import at_once
 
 PACKAGES = {"": cs} | {f"{name}.": getattr(cs, name) for name in cs._SUBPACKAGES if name != "results"}
 GIVEN_BACK = {name for heading in BEHIND for names in GROUPS[heading].values() for name in names}
@@ -55,7 +54,7 @@ def callables() -> Iterator[tuple[str, inspect.Signature]]:
 
 
 CALLABLES = dict(callables())
-every = pytest.mark.parametrize("name", CALLABLES)
+every = at_once(CALLABLES)
 
 
 def taken(name: str) -> list[inspect.Parameter]:

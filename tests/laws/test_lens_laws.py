@@ -6,7 +6,6 @@ import pickle
 from itertools import product
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -15,7 +14,7 @@ import calibstat as cs
 from calibstat.draws.labels import LabelLaw
 from registry import ESTIMATORS, LENSES, every, make_sample
 from strategies import fitting, samples
-from suites import examples
+from suites import at_once, examples
 
 PAIRS = list(product(LENSES, LENSES))
 SIMPLE = [entry for entry in LENSES if len(entry.thing.parts) <= 1]
@@ -42,9 +41,9 @@ def seen_or_error(look, sample):
         return str(error)
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-@pytest.mark.parametrize(("first", "second"), PAIRS, ids=[f"{a.name} | {b.name}" for a, b in PAIRS])
-def test_a_chain_is_one_lens_after_the_other(first, second, weighted):
+@at_once([(*pair, weighted) for pair in PAIRS for weighted in (False, True)])
+def test_a_chain_is_one_lens_after_the_other(case):
+    first, second, weighted = case
     sample = make_sample(first.classes[-1], seed=1, n=25, weighted=weighted)
     l1, l2 = first.thing, second.thing
     together, apart = seen_or_error(l1 | l2, sample), seen_or_error(lambda s: l2(l1(s)), sample)
@@ -63,8 +62,9 @@ def test_a_chain_is_one_lens_after_the_other(first, second, weighted):
         np.testing.assert_array_equal(view.weights(sample.predictions.weights), apart.predictions.weights)
 
 
-@pytest.mark.parametrize(("a", "b", "c"), TRIPLES, ids=lambda entry: entry.name)
-def test_composition_is_associative(a, b, c):
+@at_once(TRIPLES)
+def test_composition_is_associative(case):
+    a, b, c = case
     assert (a.thing | b.thing) | c.thing == a.thing | (b.thing | c.thing)
 
 
