@@ -86,6 +86,8 @@ def read_study(path: Path) -> cs.Sweep:
         study = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path} is no TOML: {error}") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is no TOML, which is text in UTF-8: {error}") from error
     for keys, problem in ((study.keys() - _KEYS, "does not know"), (_NEEDED - study.keys(), "lacks")):
         if keys:
             raise ValueError(f"{path}: a study {problem} {', '.join(sorted(keys))}; it has {', '.join(sorted(_KEYS))}")

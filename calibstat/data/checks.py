@@ -439,7 +439,7 @@ class Copied(NamedTuple):
 
     rows: Array
     lowest: float  # the smallest number; NaN if one is missing
-    highest: float  # at least the largest; the largest if that is above one
+    highest: float
     off: float  # how far the sum of a row is from one
     top: Top | None = None  # of long rows
 
@@ -458,37 +458,47 @@ class Copied(NamedTuple):
         """Copy and look; a single column has the sums that it is made to have."""
         if given.ndim == 1:
             rows = own(given)
-            return cls(rows, float(rows.min()), float(rows.max()), 0.0)
+            return cls(rows, *_clipped(rows), 0.0)
         with np.errstate(all="ignore"):  # of infinite numbers, which are refused later
             if given.shape[1] == 2:
                 rows = own(given)
-                sums, lowest, top = rows[:, 0] + rows[:, 1], float(rows.min()), None
+                sums, ends, top = rows[:, 0] + rows[:, 1], _clipped(rows), None
             else:
-                rows, sums, lowest, top = _copied_in_parts(given)
-        highest = float(sums.max())
-        if lowest < 0 or highest > 1 + VALUE_TOLERANCE:  # no sum of numbers that are not negative is below one of them
-            highest = float(rows.max())
-        return cls(rows, lowest, highest, _farthest_from_one(sums), top)
+                rows, sums, ends, top = _copied_in_parts(given)
+        return cls(rows, *ends, _farthest_from_one(sums), top)
 
 
-def _copied_in_parts(given: Array) -> tuple[Array, Array, float, Top | None]:
-    """Return what `own` does, the sums of rows (n, K), which may be a little off, the smallest number, and the top.
+def _clipped(rows: Array) -> tuple[float, float]:
+    """Return the smallest and the largest number, after numbers that are outside [0, 1] by rounding were moved there.
+
+    If others are farther outside, all stay as they are, for the message that refuses them.
+    """
+    low, high = float(rows.min()), float(rows.max())
+    if (low < 0 or high > 1) and low >= -VALUE_TOLERANCE and high <= 1 + VALUE_TOLERANCE:
+        np.clip(rows, 0, 1, out=rows)
+        return max(low, 0.0), min(high, 1.0)
+    return low, high
+
+
+def _copied_in_parts(given: Array) -> tuple[Array, Array, tuple[float, float], Top | None]:
+    """Return what `own` does, the sums of rows (n, K), which may be a little off, both ends of numbers, and the top.
 
     Numbers are read once, and then again only while they are in the cache.
     """
     rows, (n, n_classes) = np.empty(given.shape, _kept_kind(given)), given.shape
-    step, sums, lowest, tops = max(1, _READ // n_classes), [], [], []
+    step, sums, ends, tops = max(1, _READ // n_classes), [], [], []
     long, ones = n_classes >= _LONG, np.ones(n_classes, rows.dtype)
     in_pairs = rows.dtype == np.float32 and n_classes > _MOST_IN_TURN
     for start in range(0, n, step):
         some = rows[start : start + step]
         some[...] = given[start : start + step]
+        ends.append(_clipped(some))
         sums.append(some.sum(axis=1) if in_pairs else some @ ones)
-        lowest.append(some.min())
         if long:
             tops.append(top_of(some))
     top = Top(*map(np.concatenate, zip(*tops, strict=True))) if long else None
-    return rows, np.concatenate(sums), float(np.min(lowest)), top
+    low, high = np.transpose(ends)
+    return rows, np.concatenate(sums), (float(np.min(low)), float(np.max(high))), top
 
 
 def check_range(rows: Array, columns: Sequence[str] | None = None) -> None:

@@ -273,7 +273,7 @@ def read_predictions(y_prob: Any, n_classes: int) -> tuple[Floats, list[Complain
         outside: Bools = np.any((rows < -VALUE_TOLERANCE) | (rows > 1 + VALUE_TOLERANCE), axis=1)
         sums = np.abs(rows.sum(axis=1) - 1) > ROW_TOLERANCE
     given = raw if raw.ndim == 2 else raw[:, None]
-    return rows, _complaints(given, missing, outside, sums)
+    return np.clip(rows, 0, 1), _complaints(given, missing, outside, sums)
 
 
 def first_rows(y_prob: Any, n: int) -> Any:

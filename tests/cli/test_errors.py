@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from calibstat.cli.main import main
+from calibstat.cli.sweep import read_study
 
 GOOD = "pet,prob_cat,prob_dog\n" + "cat,0.7,0.3\ndog,0.4,0.6\n" * 200
 
@@ -452,3 +453,10 @@ def test_names_that_spell_no_labels_are_asked_about(run, file, labels, columns):
         run("compare", *of, "--model", f"one={columns}", "--model", f"two={columns}")
     )
     assert run("test", *of, "--probs", columns, "--labels", labels, "--bins", "2", "--n-resamples", "99")[0] == 0
+
+
+def test_a_study_that_is_not_utf_8_is_refused_by_name(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_bytes(b"n = [50]\n# \xff\xfe\n")
+    with pytest.raises(ValueError, match=r"study\.toml is no TOML, which is text in UTF-8"):
+        read_study(path)
