@@ -38,6 +38,7 @@ from calibstat.cli.text import say
 
 _KEYS = {"seed", "n_repeats", "n", "n_bins", "draws", "models", "estimators", "tests", "truth"}
 _NEEDED = {"seed", "n", "models"}
+_TABLES = {"models", "estimators", "tests"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,6 +92,9 @@ def read_study(path: Path) -> cs.Sweep:
     for keys, problem in ((study.keys() - _KEYS, "does not know"), (_NEEDED - study.keys(), "lacks")):
         if keys:
             raise ValueError(f"{path}: a study {problem} {', '.join(sorted(keys))}; it has {', '.join(sorted(_KEYS))}")
+    for key in _TABLES & study.keys():
+        if not isinstance(study[key], dict):
+            raise ValueError(f"{path}: {key} is {study[key]!r}, but a table of names is expected: write [{key}]")
     return cs.Sweep(
         {name: made(name, text, SyntheticModel) for name, text in study["models"].items()},
         n=study["n"],

@@ -460,3 +460,12 @@ def test_a_study_that_is_not_utf_8_is_refused_by_name(tmp_path):
     path.write_bytes(b"n = [50]\n# \xff\xfe\n")
     with pytest.raises(ValueError, match=r"study\.toml is no TOML, which is text in UTF-8"):
         read_study(path)
+
+
+@pytest.mark.parametrize("key", ["models", "estimators", "tests"])
+def test_a_study_with_a_value_for_a_table_is_refused_by_name(tmp_path, key):
+    path = tmp_path / "study.toml"
+    models = "" if key == "models" else '[models]\na = "BetaPredictions(1, 1)"\n'
+    path.write_text(f"seed = 0\nn = [50]\n{key} = 3\n{models}")
+    with pytest.raises(ValueError, match=rf"study\.toml: {key} is 3, but a table"):
+        read_study(path)
