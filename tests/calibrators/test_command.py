@@ -217,7 +217,7 @@ def test_names_that_are_taken_are_not_taken_again(run, tmp_path, capsys):
     base = ["--label", "y", "--probs", "p", "--calibrator", "platt"]
     code, said, _ = run(path, *base, "--weights", "weight", "--out", out)
     assert code == 0
-    assert "--probs 'calibrated_*'" in said
+    assert "--probs 'calibrated_*'" in said.replace("\\\n  ", "")  # a long path goes on in the next line
     written = pd.read_csv(out)
     assert list(written) == ["row_2", "y", "calibrated_0", "calibrated_1", "row", "prob_old", "weight"]
     np.testing.assert_array_equal(written["row"], written["row_2"] + 6)
