@@ -162,8 +162,8 @@ class _HeatEvaluator(Evaluator):
         self.meshes: dict[int, Mesh] = {}
         self.coarsest = _COARSEST * 4 ** sum(len(places) > rows for rows in _ROWS_OF_MESHES)
         self.finest, self.precision = FINEST, _PRECISION
-        if predictions.counts is not None:  # a finer mesh would show the places of pooled rows
-            self.coarsest = self.finest = 2 ** max(8, (len(places) - 1).bit_length())
+        if predictions.counts is not None and len(places) > _FEW:  # a finer mesh would show the places of pooled rows
+            self.coarsest = self.finest = 2 ** (len(places) - 1).bit_length()
             self.precision = _OF_POOLED_ROWS
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
@@ -214,6 +214,7 @@ class _HeatEvaluator(Evaluator):
 
 # Intervals of the finest mesh.
 FINEST = 65536
+_FEW = 256  # places of counts that are predictions themselves, such as scores of two digits
 _MOST_HALVINGS = 80
 _NOTHING = -80.0  # the logarithm of a share that does not count; much smaller numbers would slow arithmetic down
 _SLACK = 0.5  # for the error of a mesh that is too coarse, in a logarithm

@@ -1,0 +1,72 @@
+"""Ten million rows in bounded memory, measured in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+PEAK = Path("/proc/self/status")
+ROWS = 10**7
+# What is done, the most memory in GB that it may take, with Python, packages and the rows themselves.
+DONE = {
+    "monitor": (
+        """
+        monitor = cs.Monitor()
+        for _ in range(ROWS // 100_000):
+            p = rng.random(100_000)
+            monitor.update(p, (rng.random(100_000) < p).astype(int))
+        assert monitor.n_rows == ROWS
+        """,
+        0.5,
+    ),
+    "omnibus test": ("assert 0 < cs.omnibus_test(sample(), rng=1).pvalue <= 1", 4),
+    "tests and interval": (
+        """
+        rows = sample()
+        assert 0 < cs.calibration_test(rows, rng=1).pvalue <= 1
+        assert cs.estimate(rows, rng=1).confidence_interval.high < 0.01
+        """,
+        4,
+    ),
+    "report": ("assert len(cs.report(sample(), rng=1).to_html()) > 10_000", 4),
+}
+BEFORE = f"""
+import numpy as np
+import calibstat as cs
+
+ROWS, rng = {ROWS}, np.random.default_rng(0)
+
+def sample():
+    p = rng.random(ROWS)
+    return cs.Sample((rng.random(ROWS) < p).astype(np.int8), p, labels=(0, 1))
+"""
+AFTER = """
+from pathlib import Path
+print(next(line.split()[1] for line in Path("/proc/self/status").open() if line.startswith("VmHWM")))
+"""
+
+
+def peak_of(done: str) -> float:
+    """The most memory that a process took, in GB."""
+    script = BEFORE + textwrap.dedent(done) + AFTER
+    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return int(ran.stdout.split()[-1]) / 1e6
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not PEAK.exists(), reason="the system does not tell the most memory of a process")
+@pytest.mark.parametrize("name", DONE)
+def test_ten_million_rows_need_bounded_memory(name):
+    done, most = DONE[name]
+    assert peak_of(done) < most
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not PEAK.exists(), reason="the system does not tell the most memory of a process")
+def test_negative_control_memory_is_seen():
+    assert peak_of("kept = np.ones(10**8)") > 0.8
