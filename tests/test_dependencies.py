@@ -32,13 +32,15 @@ def name_of(requirement):
 
 
 def imported():
-    """Modules of other packages that calibstat imports, typing aside."""
+    """Modules that calibstat imports, by a statement or by their name."""
     for path in (ROOT / "calibstat").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 yield from (each.name.split(".")[0] for each in node.names)
             elif isinstance(node, ast.ImportFrom):
                 yield str(node.module).split(".")[0]
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("import_module", "LazyModule"):
+                yield from (str(each.value).split(".")[0] for each in node.args if isinstance(each, ast.Constant))
 
 
 def test_what_is_imported_is_declared_and_the_other_way_round():
