@@ -35,7 +35,7 @@ def written_whole(path: str | Path) -> Iterator[Path]:
         except OSError as error:  # a stream does not know its name
             raise OSError(error.errno, error.strerror, str(path)) from error
         return
-    target = Path(path).resolve()  # of a link, the file
+    target = _followed(path)
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
     place = _new_beside(target, mode)
     try:
@@ -49,13 +49,23 @@ def written_whole(path: str | Path) -> Iterator[Path]:
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Refuse a place where no file can be written, before the work that is to be written begins."""
-    place = Path(path)
-    if place.is_dir() or not place.parent.is_dir():
-        found = "is a folder" if place.is_dir() else f"lies in {str(place.parent)!r}, which is no folder"
-        raise ValueError(f"{str(path)!r} {found}; name a file in a folder that is there")
-    written = [place, place.parent] if place.is_file() else [place if place.exists() else place.parent]
-    if not all(os.access(each, os.W_OK) for each in written):
-        raise ValueError(f"{str(path)!r} may not be written; name a file in a folder of yours")
+    place = _followed(path)
+    try:
+        if place.is_dir() or not place.parent.is_dir():
+            folder = str(Path(path).parent if place == Path(path).absolute() else place.parent)
+            found = "is a folder" if place.is_dir() else f"lies in {folder!r}, which is no folder"
+            raise ValueError(f"{str(path)!r} {found}; name a file in a folder that is there")
+        if place.exists() and not place.is_file():
+            os.close(os.open(place, os.O_WRONLY | os.O_NONBLOCK))
+        else:
+            _new_beside(place, stat.S_IMODE(place.stat().st_mode) if place.exists() else None).unlink()
+    except OSError as error:
+        raise ValueError(f"{str(path)!r} may not be written ({error.strerror}); name another file") from error
+
+
+def _followed(path: str | os.PathLike[str]) -> Path:
+    """Return the place that a path leads to: of a link, the file."""
+    return Path(os.path.realpath(path))
 
 
 def _new_beside(target: Path, mode: int | None) -> Path:

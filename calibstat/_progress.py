@@ -202,7 +202,7 @@ class TerminalBar:
         if self.visible and self.stream is not None:
             work = self._draw if self.stream.isatty() else self._announce if self.announces and _wanted() else None
         if work is not None:
-            self._started = time.time()
+            self._started = time.monotonic()
             self._thread = threading.Thread(target=work, name="calibstat progress", daemon=True)
             self._thread.start()
         return self
@@ -233,17 +233,17 @@ class TerminalBar:
 
     def _due(self) -> bool:
         """Whether the work takes longer than the patience lasts, or will by what is done so far."""
-        passed = time.time() - self._started
+        passed = time.monotonic() - self._started
         return passed >= self.patience or (passed >= EARLY * self.patience and self._foreseen() > self.patience)
 
     def _foreseen(self) -> float:
         """Return how many seconds the work takes in all by what is done so far; zero while nothing tells."""
-        return (time.time() - self._started) * self.total / self.done if self.total and self.done else 0.0
+        return (time.monotonic() - self._started) * self.total / self.done if self.total and self.done else 0.0
 
     def _announce(self) -> None:
         """Print one line, where nobody sees a bar, as soon as it is known that the work takes long."""
         while not self._ended.wait(min(REDRAW, self.patience)):
-            passed = time.time() - self._started
+            passed = time.monotonic() - self._started
             told = passed >= self.patience and self.done >= _TOLD * (self.total or 1)
             seconds = self._foreseen() if told or passed >= LONG else 0.0
             if max(seconds, passed) >= LONG:

@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 
 import calibstat as cs
+from calibstat._files import alone, check_writable
 from calibstat._progress import track
 from calibstat._text import counted
 from calibstat.cli import options
@@ -45,7 +46,7 @@ from calibstat.data.checks import examine, warn_of_order
 from calibstat.data.files import file_arguments
 from calibstat.data.parameters import LEVEL
 from calibstat.monitoring.intake import WAITING, codes_of_labels, read_predictions
-from calibstat.monitoring.state import expect_folder, read_state
+from calibstat.monitoring.state import read_state
 
 _OPTIONS = {
     "make the monitor with bad_rows='skip'": "add --bad-rows skip",
@@ -109,8 +110,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Feed the file to the monitor, save its state, print what was found, and return the exit code."""
-    if arguments.state is not None:
-        expect_folder(arguments.state)
+    if arguments.state is None:
+        return _watch(arguments)
+    check_writable(arguments.state)
+    folder = Path(arguments.state).parent
+    with plain_warnings(), alone(folder, f"another process keeps a state in {folder}: waiting until it has ended"):
+        return _watch(arguments)
+
+
+def _watch(arguments: argparse.Namespace) -> int:
     with plain_warnings(), options.named_options(_OPTIONS):
         with ProgressBar("reading"):
             found, rows = _read(arguments)

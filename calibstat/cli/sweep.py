@@ -25,6 +25,7 @@ are those of calibstat and calibstat.generators.
 from __future__ import annotations
 
 import argparse
+import errno
 import tomllib
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -65,7 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
     path = Path(arguments.study)
     sweep = read_study(path)
     store = Path(path.stem + ".zarr" if arguments.store is None else arguments.store)
-    if store.is_file():
+    if store.exists() and not store.is_dir():
         raise ValueError(f"--store {store} is a file, but a sweep is stored in a folder: name another place")
     if store.exists() and not arguments.resume:
         raise ValueError(f"{store} exists: continue with it by --resume, or name another place by --store")
@@ -75,6 +76,11 @@ def run(arguments: argparse.Namespace) -> None:
     except KeyboardInterrupt:
         kept = f"finished blocks are kept in {store}; continue with --resume" if store.exists() else ""
         raise KeyboardInterrupt(kept) from None
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        advice = "finished blocks are kept: make room, and continue with --resume" if store.exists() else "make room"
+        raise OSError(errno.ENOSPC, f"{error.strerror}; {advice}", str(store)) from error
     show_summary(cs.summarise(found), "table", verbose=arguments.verbose)
     say(f"\nThe samples' values are in {store}")
 

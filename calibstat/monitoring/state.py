@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from calibstat._files import written_whole
+from calibstat._files import check_writable, written_whole
 from calibstat.data.arrays import Array
 from calibstat.data.files import arrays_of
 from calibstat.estimators.kernels import GaussianKernel, LaplaceKernel
@@ -44,17 +44,10 @@ _KNOWN: dict[str, Any] = {
 def write_state(path: str | Path, settings: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
     """Write settings and arrays; the file is replaced at once, so that an interruption leaves the old one."""
     target = Path(path)
-    expect_folder(target)
+    check_writable(target)
     described = np.array(json.dumps({"format": STATE_FORMAT} | dict(settings)))
     with written_whole(target) as place, place.open("wb") as file:
         np.savez(file, settings=described, **arrays)  # type: ignore[arg-type]
-
-
-def expect_folder(path: str | Path) -> None:
-    """Refuse a place for a state in a folder that is not there."""
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise FileNotFoundError(f"the state cannot be kept in {path}: there is no folder {folder}; make it first")
 
 
 def read_state(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:

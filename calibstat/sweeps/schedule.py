@@ -71,6 +71,11 @@ def _results(future: Any, bundle: Sequence[Unit]) -> list[BlockValues]:
     """Return the values of a task, or the error of each of its units if its worker died repeatedly."""
     if future.status == "finished":
         return future.result()
+    if future.cancelled():
+        raise ConnectionError(
+            "the scheduler is gone, or has cancelled the work: run the sweep again where one answers, or with threads; "
+            "blocks that were written to a store are not computed again"
+        )
     error = future.exception()
     return [BlockValues(unit, {}, f"{type(error).__name__}: {error}") for unit in bundle]
 

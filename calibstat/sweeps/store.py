@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import shutil
 import sys
@@ -144,6 +145,7 @@ def _create(study: Study, block: int, path: Path) -> None:
     Of several processes one makes it; the remains of a process that was killed are removed by the next.
     """
     dataset = empty_dataset(study, block)
+    path = Path(os.path.realpath(path))  # of a link, the folder
     path.parent.mkdir(parents=True, exist_ok=True)
     folder = path.parent / f".calibstat-unfinished-{path.name}"
     with alone(path.parent):

@@ -207,7 +207,7 @@ def test_a_state_in_no_folder_is_refused_before_anything_is_done(watch, tmp_path
     path = write_csv(tmp_path / "rows.csv", columns(20))
     code, out, err = watch(path, "--state", tmp_path / "nowhere" / "state")
     assert (code, out) == (2, "")
-    assert f"there is no folder {tmp_path / 'nowhere'}" in err
+    assert f"lies in '{tmp_path / 'nowhere'}', which is no folder" in err
 
 
 def two_columns_of_models(n, seed=0):

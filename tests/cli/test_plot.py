@@ -208,7 +208,11 @@ def test_a_place_that_may_not_be_written_is_refused_before_the_file_is_read(run,
     path = tmp_path / "found.png"
     if there:
         path.write_text("before")
-    monkeypatch.setattr("os.access", lambda place, _: Path(place) != (path if there else tmp_path))
+
+    def refused(place, _):
+        raise PermissionError(13, "Permission denied", str(place))
+
+    monkeypatch.setattr("calibstat._files._new_beside", refused)
     code, out, err = run("test", "no such file", "--label", "y", "--probs", "p", "--plot", str(path))
     assert (code, out) == (2, "")
     assert "may not be written" in err

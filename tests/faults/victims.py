@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import shutil
 import sys
 from functools import partial
 from itertools import cycle
@@ -94,3 +95,15 @@ READERS = {
     "calibrator.json": lambda path: cs.calibrators.load(path).predict_proba(np.linspace(0, 1, 40)).tolist(),
     "report.html": lambda path: Path(path).read_text(encoding="utf-8"),
 }
+
+
+def removed(store):
+    shutil.rmtree(store)
+
+
+def file_of_rows(which, path):
+    """Write rows as CSV with times, those of the second state after those of the first."""
+    seen = rows(which)
+    times = 1000 * which + np.arange(len(seen.outcomes))
+    pd.DataFrame({"t": times, "y": seen.outcomes.astype(int), "p": seen.predictions.event}).to_csv(path, index=False)
+    return ["--label", "y", "--probs", "p"]

@@ -607,7 +607,7 @@ def test_a_file_of_text_is_no_state_and_nothing_unsafe_is_advised(content, tmp_p
 
 
 def test_a_state_needs_its_folder(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"there is no folder .*; make it first"):
+    with pytest.raises(ValueError, match="which is no folder; name a file in a folder that is there"):
         Monitor().save(tmp_path / "nowhere" / "state")
 
 
