@@ -259,7 +259,7 @@ class TerminalBar:
 
         size = {} if _knows_its_size(self.stream) else {"ncols": 80, "nrows": 20}
         bar = tqdm(desc=self.doing, total=self.total, file=self.stream, bar_format=self._form(), **size)
-        bar.start_t = self._started
+        bar.start_t -= time.monotonic() - self._started
         while not self._ended.wait(REDRAW):
             self._refresh(bar)
         self._refresh(bar)

@@ -73,13 +73,13 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _check_place(arguments: argparse.Namespace) -> None:
     """Refuse a place that cannot be written, that is also an input, or whose name says that it is something else."""
+    check_writable(arguments.output)
     place = Path(arguments.output)
     if any(place.resolve() == Path(file).resolve() for file in arguments.file):
         raise ValueError(f"-o {place} is also FILE, which would be overwritten: name another file")
     special = place.exists() and not place.is_file()
     if arguments.format is None and not special and place.suffix.lower() not in FORMATS:
         raise ValueError(f"-o {place} does not end in {' or '.join(FORMATS)}: name a page or a JSON file")
-    check_writable(place)
 
 
 def _format(arguments: argparse.Namespace) -> str:
