@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import shutil
+import signal
 import sys
 from functools import partial
 from itertools import cycle
@@ -27,7 +28,9 @@ _COPIES = multiprocessing.get_context("fork")
 def started(task, *arguments):
     """Start a task in a process of its own, and return it; one that is interrupted by Ctrl-C exits with 130."""
     process = (_SERVER if task is sweep else _COPIES).Process(target=_run, args=(task, *arguments), daemon=True)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the task begins, which hears it
     process.start()
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return process
 
 
@@ -35,6 +38,7 @@ def _run(task, *arguments):
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 2)
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         task(*arguments)
     except KeyboardInterrupt:
         sys.exit(130)
