@@ -13,6 +13,9 @@ for _library in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMEXPR"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ["COLUMNS"] = "100"  # results are as wide as the terminal
+# What tests start finds the modules of the tests, as pytest does (pythonpath in pyproject.toml).
+_HERE = Path(__file__).parent
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_HERE), str(_HERE.parent), os.environ.get("PYTHONPATH")]))
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402

@@ -48,7 +48,8 @@ def read(path: Any) -> tuple[pd.DataFrame, dict[str, Any]]:
     if not Path(path).is_file():
         raise ValueError(f"cannot read {where}: there is no such file")
     try:
-        content = parquet.read_table(path, page_checksum_verification=True, partitioning=None)
+        with Path(path).open("rb") as opened:  # once: another file may take its place at any moment
+            content = parquet.read_table(opened, page_checksum_verification=True)
         known = json.loads((content.schema.metadata or {}).get(b"calibstat", b"{}"))
         table = content.to_pandas(ignore_metadata=True)
     except Exception as error:  # a damaged file makes pyarrow raise exceptions of many kinds

@@ -10,17 +10,13 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 import zarr
 
-import calibstat as cs
 from calibstat._files import written_whole
 from calibstat.cli.main import main
 from calibstat.monitoring.monitor import Monitor
-
-ROOT = Path(cs.__file__).parents[1]
 
 
 def swallow(arguments):
@@ -156,7 +152,7 @@ def test_two_commands_with_one_output_at_a_time(tmp_path):
     command += ["--calibrator", "platt", "--seed"]
 
     def start(seed, out):
-        return subprocess.Popen([*command, seed, "--out", out], cwd=tmp_path, env=os.environ | {"PYTHONPATH": ROOT})
+        return subprocess.Popen([*command, seed, "--out", out], cwd=tmp_path)
 
     alone = [start(seed, f"alone{seed}.csv") for seed in "12"]
     assert [each.wait(60) for each in alone] == [0, 0]
@@ -204,7 +200,7 @@ def on_a_terminal(command, folder, after):
 
     Returns its process, code, seconds of work after that (of processors, however busy they are), and what it said.
     """
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(ROOT), *sys.path]), OMP_NUM_THREADS="1")
+    environment = dict(os.environ, OMP_NUM_THREADS="1")
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "calibstat", *command],
