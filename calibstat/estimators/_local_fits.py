@@ -95,13 +95,15 @@ def _first_rows(powers: list[Floats], mass: Floats) -> Floats:
 
 def _first_of_inverses(normal: Floats) -> Floats:
     """Return the first row (P, d) of the pseudo-inverse of each matrix (P, d, d) of moments of distances up to 1."""
+    exponent = np.frexp(normal[:, 0, 0])[1]  # the weight, whose powers may leave the range of numbers
+    scaled = np.ldexp(normal, -exponent[:, None, None])
     # Eigenvalues are at most d times the weight, the first moment, so that these matrices have full rank.
-    sound = np.linalg.det(normal) > _SOUND * normal[:, 0, 0] ** normal.shape[-1]
-    first = np.empty(normal.shape[:-1])
-    first[sound] = np.linalg.inv(normal[sound])[:, 0]
+    sound = np.linalg.det(scaled) > _SOUND * scaled[:, 0, 0] ** scaled.shape[-1]
+    first = np.empty(scaled.shape[:-1])
+    first[sound] = np.linalg.inv(scaled[sound])[:, 0]
     if not sound.all():
-        first[~sound] = np.linalg.pinv(normal[~sound], rcond=RANK, hermitian=True)[:, 0]
-    return first
+        first[~sound] = np.linalg.pinv(scaled[~sound], rcond=RANK, hermitian=True)[:, 0]
+    return np.ldexp(first, -exponent[:, None])
 
 
 def nearest_widths(points: Floats, centres: Floats, mass: Floats, span: float, n: int) -> Floats:
@@ -211,13 +213,15 @@ class LocalCells:
         widths = nearest_widths(points, self.centres, self.mass, smooth.span, self.n)
         return LocalOperator(points, self.centres, widths, smooth.degree)
 
-    def squares(self, sizes: Floats | None = None) -> Floats:
-        """Add up squared weights of rows, each times its size (n,), if there are sizes: (M,)."""
+    def squares(self, matrix: Floats, sizes: Floats | None = None) -> Floats:
+        """Add up the squares of what rows weigh in each line of a matrix (P, M), each times its size (n,): (P,)."""
         weights, index = self.plan.predictions.weights, self.plan.cells.index
         if weights is None and sizes is None:
-            return self.mass
-        each = sizes if weights is None else weights**2 * (1.0 if sizes is None else sizes)
-        return np.bincount(index, each, minlength=len(self.centres)).astype(float, copy=False)
+            return matrix**2 @ self.mass
+        if weights is not None:  # shares of the cell, since squares of weights may leave the range of numbers
+            matrix, shares = matrix * self.mass, ratio(weights, self.mass[index])
+            sizes = shares**2 * (1.0 if sizes is None else sizes)
+        return matrix**2 @ np.bincount(index, sizes, minlength=len(self.centres)).astype(float, copy=False)
 
     def squares_of_clusters(self, matrix: Floats, sizes: Floats | None = None) -> Floats:
         """Add up the squares of sums over the clusters of rows, of weights times sizes (n,), for a matrix (P, M): (P,).

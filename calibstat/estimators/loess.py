@@ -214,7 +214,7 @@ class _LocalCurveEvaluator(Evaluator):
     def _variances(self, variances: Floats | None = None) -> Floats:
         """Return the variance of the smooth at each point, of outcomes with these variances (n,), or of one."""
         if self.cells.plan.predictions.groups is None:
-            return self.matrix**2 @ self.cells.squares(variances)
+            return self.cells.squares(self.matrix, variances)
         return self.cells.squares_of_clusters(np.abs(self.matrix), None if variances is None else np.sqrt(variances))
 
     def _errors_of_prediction(self) -> Floats:
@@ -236,7 +236,7 @@ class _LocalCurveEvaluator(Evaluator):
         residual = (plan.predictions.event - smooth[index]) / left_out
         if groups is not None:
             return np.sqrt(self.cells.squares_of_clusters(self.matrix, residual))
-        return np.sqrt(self.matrix**2 @ self.cells.squares(residual**2))
+        return np.sqrt(self.cells.squares(self.matrix, residual**2))
 
 
 def _known(deviation: Floats, tally: Tally) -> Floats:

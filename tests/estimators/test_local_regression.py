@@ -146,6 +146,19 @@ def test_weights_are_relative_and_count_by_kish():
     np.testing.assert_allclose(second.low, first.low, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_weights_whose_squares_leave_the_range_of_numbers_have_bands():
+    def curve(small):
+        weights = np.r_[np.full(4, small), np.ones(4)]
+        return cs.LOESS(0.4, 1, 9, 0.0)(cs.Sample([0, 1, 0, 1, 1, 1, 0, 1], p, sample_weight=weights))
+
+    p = [0.1, 0.2, 0.25, 0.3, 0.8, 0.85, 0.9, 0.95]
+    tiny, small = curve(1e-300), curve(1e-100)
+    for name in ("deviation", "standard_error", "low", "high", "prediction_low", "prediction_high"):
+        np.testing.assert_allclose(getattr(tiny, name), getattr(small, name), rtol=1e-9, atol=1e-12, err_msg=name)
+    assert tiny.standard_error.max() > 0.1
+
+
 def test_moving_weights_fit_anew():
     """With the neighbourhoods kept, a weighted least squares at each point."""
     sample = world(40)

@@ -44,7 +44,7 @@ def smooth_coverage(name):
         rows = cs.LOESS(n_points=25).prepare(sample.predictions).cells
         mean = np.average((sample.outcomes - np.interp(p, curve.x, curve.outcome)) ** 2, weights=weights)
         operator = rows.operator(curve.x, cs.LOESS())
-        reach = 1.96 * np.sqrt(mean * (operator.matrix(rows.mass) ** 2 @ rows.squares()))
+        reach = 1.96 * np.sqrt(mean * rows.squares(operator.matrix(rows.mass)))
         held.append([(curve.low <= curve.prediction) & (curve.prediction <= curve.high), abs(curve.deviation) <= reach])
     return np.mean(held, axis=0)
 
