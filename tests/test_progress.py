@@ -113,9 +113,9 @@ def compared():
     "work",
     [
         compared,
-        lambda: required_n(BetaPredictions(1, 1, Slope(0.5)), cs.Spiegelhalter(), n_runs=200, rng=0),
+        lambda: required_n(BetaPredictions(1, 1, Slope(0.5)), cs.Spiegelhalter(), n_repeats=200, rng=0),
         lambda: minimum_detectable(
-            lambda a: BetaPredictions(1, 1, LogitShift(a)), 200, cs.Kuiper(), bounds=(0.01, 2), n_runs=200, rng=0
+            lambda a: BetaPredictions(1, 1, LogitShift(a)), 200, cs.Kuiper(), bounds=(0.01, 2), n_repeats=200, rng=0
         ),
         lambda: Sweep(WORLD, n=[50], estimators={"ECE": cs.ECE()}, n_repeats=40, rng=0).run(progress=False, block=4),
     ],

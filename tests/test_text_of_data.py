@@ -72,7 +72,7 @@ COMMANDS = [
     ("leaves", "--variables", "=g*", "--min-size", "5"),
     ("desiderata", "--weights", f"w{ESCAPES}"),
     ("monitor", "--order", "y"),
-    ("plan", "--ece", "0.1", "--runs", "20", "--max-n", "50"),
+    ("plan", "--ece", "0.1", "--n-repeats", "20", "--max-n", "50"),
     (f"te{ESCAPES}st",),
 ]
 
@@ -91,7 +91,7 @@ def test_results_and_samples_print_nothing_that_a_terminal_would_obey():
     p, group = rng.random(300), np.array([f"g{ESCAPES}", LONG])[rng.integers(0, 2, 300)]
     y = np.array([f"no{ESCAPES}", LONG])[(rng.random(300) < p).astype(int)]
     sample = cs.Sample(y, p, variables={f"v{ESCAPES}": group}, labels=[f"no{ESCAPES}", LONG])
-    monitor = cs.Monitor(labels=sample.labels, name=ESCAPES, bad_rows="skip")
+    monitor = cs.Monitor(labels=sample.labels, name=ESCAPES, bad_rows="omit")
     monitor.update(p, np.where(np.arange(300) % 50 == 0, f"?{ESCAPES}", y))
     for thing in (
         sample,

@@ -52,7 +52,7 @@ def learner_audit(
     lens: Lens | None = None,
     learner: Any = None,
     n_blocks: int = 4,
-    depth: int = 3,
+    max_depth: int = 3,
     min_size: int = 50,
     missing: str = "raise",
     null: Null | str | None = None,
@@ -92,7 +92,7 @@ def learner_audit(
         By default gradient boosting of small trees (`HistGradientBoostingRegressor`).
     n_blocks : int
         K, the number of blocks that are tested; one more is only learned from. The last holds a third of the rows.
-    depth : int
+    max_depth : int
         How many conditions describe a leaf at most.
     min_size : int
         About how many rows of the last block each leaf has at least; each block must have as many.
@@ -134,7 +134,7 @@ def learner_audit(
     (True, 'predicts too low')
     """
     check_sample(sample)
-    for name, count in {"n_blocks": n_blocks, "depth": depth, "min_size": min_size}.items():
+    for name, count in {"n_blocks": n_blocks, "max_depth": max_depth, "min_size": min_size}.items():
         at_least_one(name, count)
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
@@ -149,7 +149,7 @@ def learner_audit(
     pvalues, learned = _tested(null, learner, matrix, seen, home, generator)
     statistic = -2 * float(np.log(pvalues).sum())
     past, last = home < n_blocks, home == n_blocks
-    where = _boxes(matrix[past], learned[past], seen.predictions.take(past), depth, 2 * min_size)
+    where = _boxes(matrix[past], learned[past], seen.predictions.take(past), max_depth, 2 * min_size)
     features.append(Feature(LEARNED, learned))
     where += [{len(features) - 1: ends} for ends in ((0.0, np.inf), (-np.inf, 0.0))]
     tail = (1 - confidence_level) / (2 * len(where)) if seen.groups is None else None
@@ -303,12 +303,12 @@ class _Along(Estimator):
 # Where: a shallow tree of what was learned, whose leaves are rules in words, judged on the last block.
 
 
-def _boxes(matrix: Floats, learned: Floats, predictions: Predictions, depth: int, min_size: int) -> list[Box]:
+def _boxes(matrix: Floats, learned: Floats, predictions: Predictions, max_depth: int, min_size: int) -> list[Box]:
     """Fit a tree to what was learned, and return the conditions of each of its leaves."""
     from sklearn.tree import DecisionTreeRegressor
 
     pruned = {"min_samples_leaf": min_size, "ccp_alpha": _WORTH * np.var(learned)}
-    tree = DecisionTreeRegressor(max_depth=depth, random_state=0, **pruned)
+    tree = DecisionTreeRegressor(max_depth=max_depth, random_state=0, **pruned)
     fitted = tree.fit(matrix, learned, sample_weight=predictions.weights).tree_
     return boxes(arrays_of(fitted), lambda column, cut: rounded(matrix[:, column], cut, moved=_MOVED))
 

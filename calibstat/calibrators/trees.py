@@ -42,7 +42,7 @@ class CalibrationTree(Calibrator):
         The least share of the rows in a leaf, up to 0.5.
     ccp_alpha : float, optional
         The cost of a leaf in cost-complexity pruning; by default cross-validation chooses it, and 0 prunes nothing.
-    n_folds : int
+    cv : int
         Number of folds of the cross-validation, the same in every fit. Fewer equal rows than folds share one.
 
     Attributes
@@ -61,14 +61,14 @@ class CalibrationTree(Calibrator):
         max_depth: Count | None = None,
         min_share: UpToHalf = 0.1,
         ccp_alpha: NotNegative | None = None,
-        n_folds: int = 5,
+        cv: int = 5,
     ) -> None:
         self.variables = variables
         self.calibrator = calibrator
         self.max_depth = max_depth
         self.min_share = min_share
         self.ccp_alpha = ccp_alpha
-        self.n_folds = n_folds
+        self.cv = cv
 
     def _split(self, X: Floats) -> tuple[Floats, Floats]:
         return split_columns(self, X, self.variables)
@@ -110,7 +110,7 @@ class DecisionTree(Calibrator):
         The least share of the rows in a leaf, up to 0.5.
     ccp_alpha : float, optional
         The cost of a leaf in cost-complexity pruning; by default cross-validation chooses it, and 0 prunes nothing.
-    n_folds : int
+    cv : int
         Number of folds of the cross-validation, the same in every fit. Fewer equal rows than folds share one.
 
     Attributes
@@ -128,13 +128,13 @@ class DecisionTree(Calibrator):
         max_depth: Count | None = None,
         min_share: UpToHalf = 0.05,
         ccp_alpha: NotNegative | None = None,
-        n_folds: int = 5,
+        cv: int = 5,
     ) -> None:
         self.variables = variables
         self.max_depth = max_depth
         self.min_share = min_share
         self.ccp_alpha = ccp_alpha
-        self.n_folds = n_folds
+        self.cv = cv
 
     def _split(self, X: Floats) -> tuple[Floats, Floats]:
         return split_columns(self, X, self.variables)
@@ -232,13 +232,11 @@ def grow_for(
     growth = {"max_depth": fitted.max_depth, "min_weight_fraction_leaf": fitted.min_share}
     cost = fitted.ccp_alpha
     if cost is None:
-        cost = choose_ccp_alpha(features, targets, weights, says, fitted.n_folds, **growth)
+        cost = choose_ccp_alpha(features, targets, weights, says, fitted.cv, **growth)
     return cost, grow(features, targets, weights, ccp_alpha=cost, **growth)
 
 
-def choose_ccp_alpha(
-    features: Floats, targets: Ints, weights: Floats, says: Says, n_folds: int, **parameters: Any
-) -> float:
+def choose_ccp_alpha(features: Floats, targets: Ints, weights: Floats, says: Says, cv: int, **parameters: Any) -> float:
     """Return the cost of a leaf by the Brier score of unseen rows (Breiman et al. 1984, Section 3.4).
 
     The tree of all rows is pruned leaf by leaf. All costs between two of these steps give the same tree, and their
@@ -249,16 +247,14 @@ def choose_ccp_alpha(
     of other rows, and returns the probabilities (m, K) of these; a dictionary keeps what trees of the same rows share.
     The parameters are those of DecisionTreeClassifier.
     """
-    if n_folds < 2:
-        raise ValueError(
-            f"n_folds is {n_folds}, but cross-validation needs at least 2; or pass ccp_alpha=0 to prune nothing"
-        )
+    if cv < 2:
+        raise ValueError(f"cv is {cv}, but cross-validation needs at least 2; or pass ccp_alpha=0 to prune nothing")
     alphas = candidates(features, targets, weights, **parameters)
     if len(alphas) == 1:
         return float(alphas[0])
-    places, fold, counted = dealt(targets, features, weights, n_folds)
+    places, fold, counted = dealt(targets, features, weights, cv)
     found = []
-    for number in track(range(n_folds), n_folds):
+    for number in track(range(cv), cv):
         train, test = places[fold != number], places[fold == number]
         if set(targets) - set(targets[train]) or not len(test):
             continue  # a class is missing, or no row is left to try it on

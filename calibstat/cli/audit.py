@@ -230,7 +230,7 @@ def _learn(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens: cs.Le
             sample,
             by,
             lens=lens,
-            depth=arguments.depth or 3,
+            max_depth=arguments.depth or 3,
             min_size=arguments.min_size,
             null=read_null(arguments.null),
             **more,

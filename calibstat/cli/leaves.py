@@ -9,7 +9,7 @@ example commands:
   calibstat leaves predictions.csv --label actual --probs 'prob_*' \
     --variables age,weight
   calibstat leaves predictions.csv --label actual --probs 'prob_*' \
-    --variables 'lab_*' --tree-depth 2 --missing level
+    --variables 'lab_*' --max-depth 2 --missing level
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="columns to split, or patterns, with commas between (default: all but labels, probabilities and weights)",
     )
     parser.add_argument(
-        "--tree-depth",
+        "--max-depth",
         type=options.positive,
         default=3,
         metavar="D",
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
                 sample,
                 variables,
                 lens=question.view.lens,
-                depth=arguments.tree_depth,
+                max_depth=arguments.max_depth,
                 share=arguments.share,
                 min_size=arguments.min_size,
                 missing=arguments.missing,

@@ -49,7 +49,7 @@ from calibstat.monitoring.intake import WAITING, codes_of_labels, read_predictio
 from calibstat.monitoring.state import read_state
 
 _OPTIONS = {
-    "make the monitor with bad_rows='skip'": "add --bad-rows skip",
+    "make the monitor with bad_rows='omit'": "add --bad-rows omit",
     "make the monitor as before, and call its restore(path)": "its state cannot be used here",
     "level is ": "--level is ",
 }
@@ -92,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_one(parser, "--level", help=f"chance of a false alarm, ever (default: {LEVEL})")
     parser.add_argument("--sort", action="store_true", help="sort the rows by --order first")
     parser.add_argument(
-        "--missing",
+        "--unlabelled",
         choices=("wait", "worst"),
         default="wait",
         help="rows without a label: they and the rows after them wait for the next call (the default); or, if their "
@@ -100,7 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--bad-rows",
-        choices=("raise", "skip"),
+        choices=("raise", "omit"),
         default="raise",
         help="rows with bad predictions or unknown labels: an error (the default); or leave out bad predictions, and "
         "count unknown labels as the label that makes E smallest",
@@ -239,7 +239,7 @@ def _found(truth: Array, rows: Floats, columns: list[str] | None, bad_rows: str)
             raise
         names = ",".join(map(str, list(dict.fromkeys(truth[sound].tolist()))[:n_classes]))
         raise ValueError(
-            f"{error} To let --bad-rows skip tell unknown labels, name those that are known, in the order of the "
+            f"{error} To let --bad-rows omit tell unknown labels, name those that are known, in the order of the "
             f"probabilities: for example --labels {names}"
         ) from None
 
@@ -255,7 +255,7 @@ def _feed(
     """Feed the rows that were not seen before, and return how many wait for a missing label."""
     codes, _ = codes_of_labels(truth, {label: column for column, label in enumerate(monitor.labels)})
     absent = np.flatnonzero(codes[begin:] == WAITING)
-    end = len(times) if arguments.missing == "worst" or not len(absent) else begin + int(absent[0])
+    end = len(times) if arguments.unlabelled == "worst" or not len(absent) else begin + int(absent[0])
     starts = range(begin, end, _CHUNK)
     for start in track(starts, len(starts)):
         part = slice(start, min(end, start + _CHUNK))

@@ -26,7 +26,7 @@ from calibstat.cli.text import ProgressBar, plain_warnings, show
 
 _OPTIONS = {
     "n is ": "--n is ",
-    "n_runs is ": "--runs is ",
+    "n_repeats is ": "--n-repeats is ",
     "max_n is ": "--max-n is ",
     "(max_n)": "(--max-n)",
     "power is ": "--power is ",
@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="the largest number of labels to try (default: 1000000)",
     )
-    parser.add_argument("--runs", type=int, default=1000, metavar="R", help="simulated samples (default: 1000)")
+    parser.add_argument("--n-repeats", type=int, default=1000, metavar="R", help="simulated samples (default: 1000)")
     redraws = "redraws of the labels in each test (default: as many as the level needs)"
     options.add_one(parser, "--n-resamples", default=None, help=redraws)
     options.add(parser, "--seed", "--plot", "--format")
@@ -111,7 +111,7 @@ def _plan(arguments: argparse.Namespace, predictions: cs.Sample | None) -> cs.Re
     test = lens | measure.of(2, n)
     direction: Any = arguments.direction.replace("-", " ")
     family = cs.ErrorFamily(predictions, direction, lens | cs.ECE())
-    more = {"power": arguments.power, "level": arguments.level, "n_runs": arguments.runs, "rng": arguments.seed}
+    more = {"power": arguments.power, "level": arguments.level, "n_repeats": arguments.n_repeats, "rng": arguments.seed}
     more |= {"null": read_null(arguments.null), "n_resamples": arguments.n_resamples}
     more |= {"cluster_size": arguments.cluster_size, "correlation": arguments.correlation}
     with options.named_options(_OPTIONS):

@@ -420,4 +420,4 @@ def _scores(sample: Sample, estimator: Estimator, squared: float) -> Scores:
     kept, brier, log = taken(sample, kept_rows(sample, estimator)), BrierScore(), LogScore()
     called = kept.predictions.probabilities[np.arange(len(kept)), kept.outcomes]
     refinement = float(brier(estimator.lens(sample))) - squared
-    return Scores(float(brier(kept)), float(log(kept)), squared, refinement, int(np.count_nonzero(called < log.clip)))
+    return Scores(float(brier(kept)), float(log(kept)), squared, refinement, int(np.count_nonzero(called < log.smallest)))

@@ -326,7 +326,7 @@ class CalibratorComparison(Result):
             return []
         rows = ", ".join(f"{each.name} in {counted(each.scores.n_clipped, 'row')}" for each in clipped)
         return [
-            f"log loss takes a probability below {LogScore().clip:g} for this much, or it would be infinite; the "
+            f"log loss takes a probability below {LogScore().smallest:g} for this much, or it would be infinite; the "
             f"outcome had such a probability for {rows}"
         ]
 

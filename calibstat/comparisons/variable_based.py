@@ -44,7 +44,6 @@ def variable_based_protocol(
     variable: Any = None,
     *,
     y_true: Any = None,
-    name: str = "variable",
     calibrators: Mapping[str, Any] | None = None,
     labels: Sequence[Hashable] | None = None,
     lens: Lens | None = None,
@@ -54,6 +53,7 @@ def variable_based_protocol(
     convention: Literal["evaluated", "kelly-smyth"] = "evaluated",
     n_resamples: int = 999,
     rng: RNG = None,
+    name: str = "variable",
 ) -> VariableBasedComparison:
     """Fit calibrators on some rows, and measure on the others their errors over the confidence and over a variable.
 
@@ -72,8 +72,6 @@ def variable_based_protocol(
         As for `Sample`, if none is given; `y_true` passes the labels by name.
     variable : str, or (n,) floats
         The name of a variable of the sample, or its values if arrays are passed.
-    name : str
-        The name of a variable that is given by its values; calibrators use it, as in ``VariableBased("age")``.
     calibrators : mapping of str to calibrator, optional
         By default Platt, beta and scaling-binning for two classes, Dirichlet for more, and variable-based calibration.
     lens : Lens, optional
@@ -88,6 +86,8 @@ def variable_based_protocol(
     n_resamples : int
         Number of redraws of the labels, for noise and p-values.
     rng : int, Generator or None
+    name : str
+        The name of a variable that is given by its values; calibrators use it, as in ``VariableBased("age")``.
 
     Returns
     -------

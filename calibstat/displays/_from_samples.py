@@ -119,8 +119,8 @@ class SampleDisplay(Display):
         y_prob: Any,
         binning: Binning | None = None,
         *,
-        labels: Sequence[Hashable] | None = None,
         sample_weight: Any = None,
+        labels: Sequence[Hashable] | None = None,
         **kwargs: Any,
     ) -> Self:
         """Compute and draw the diagram of labels and probabilities; further arguments are those of `from_sample`."""

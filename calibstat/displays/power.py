@@ -58,7 +58,7 @@ class PowerDisplay(ResultDisplay, PlotDisplay):
     --------
     >>> import calibstat as cs
     >>> from calibstat.generators import BetaPredictions, Slope
-    >>> plan = cs.required_n(BetaPredictions(1, 1, Slope(0.5)), cs.Spiegelhalter(), n_runs=400, rng=0)
+    >>> plan = cs.required_n(BetaPredictions(1, 1, Slope(0.5)), cs.Spiegelhalter(), n_repeats=400, rng=0)
     >>> display = cs.PowerDisplay.compute(plan)
     >>> abs(float(np.interp(plan.n, display.curve.places, display.curve.power)) - 0.8) < 0.01
     True

@@ -492,7 +492,7 @@ def side_by_side(
     title: str | None = None,
     *,
     columns: int | None = None,
-    size: tuple[float, float] | None = None,
+    figsize: tuple[float, float] | None = None,
     kind: Kind = "classical",
     scale: Scale | Literal["auto"] = "auto",
     interval: Literal["wilson"] | None = None,
@@ -506,7 +506,7 @@ def side_by_side(
     title : str, optional
     columns : int, optional
         By default up to four.
-    size : (float, float), optional
+    figsize : (float, float), optional
         Width and height of each diagram, in inches.
     kind, scale, interval
         As for `ReliabilityDisplay.plot`.
@@ -535,7 +535,7 @@ def side_by_side(
         check_kind("each of displays", each, ReliabilityDisplay)
     columns = min(len(displays), 4) if columns is None else at_least_one("columns", columns)
     n_rows = -(-len(displays) // columns)
-    width, height = size or ((3.4, 3.2) if columns < 3 else (2.4, 2.6))
+    width, height = figsize or ((3.4, 3.2) if columns < 3 else (2.4, 2.6))
     figure = Picture(figsize=(width * columns, height * n_rows + 0.4 + 0.3 * (title is not None)), layout="constrained")
     frame = drawing.frame_of(displays, kind, scale, interval)
     for k, display in enumerate(displays):

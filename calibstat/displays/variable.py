@@ -129,8 +129,8 @@ class VariableDisplay(Display):
         *,
         lens: Lens | None = None,
         smoother: LOESS = LOESS(),
-        n_resamples: int = 999,
         level: float = LEVEL,
+        n_resamples: int = 999,
         rng: RNG = None,
         name: str | None = None,
     ) -> VariableDisplay:
@@ -185,8 +185,8 @@ class VariableDisplay(Display):
         *,
         lens: Lens | None = None,
         smoother: LOESS = LOESS(),
-        n_resamples: int = 999,
         level: float = LEVEL,
+        n_resamples: int = 999,
         rng: RNG = None,
         ax: Axes | None = None,
         name: str | None = None,
@@ -204,10 +204,10 @@ class VariableDisplay(Display):
             Two outcomes must be seen through it; by default ``TopLabel()``, the authors' measure.
         smoother : LOESS
             The curves run between its `trim` and 1 - `trim` quantiles of the variable.
-        n_resamples : int
-            Number of redraws of the labels.
         level : float
             The largest p-value that counts as evidence.
+        n_resamples : int
+            Number of redraws of the labels.
         rng : int, Generator or None
         ax, name, **kwargs
             As for `plot`.
@@ -262,8 +262,8 @@ class VariableDisplay(Display):
         variable: str,
         *,
         variables: Any,
-        labels: Sequence[Hashable] | None = None,
         sample_weight: Any = None,
+        labels: Sequence[Hashable] | None = None,
         **kwargs: Any,
     ) -> VariableDisplay:
         """Compute and draw the picture of labels and probabilities; `variables` is as for `Sample`."""

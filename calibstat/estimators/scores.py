@@ -95,18 +95,18 @@ class LogScore(Score):
     in nats. Strictly proper, and unbounded: the smallest probabilities decide it. It mixes calibration with
     discrimination, and is not zero under calibration. O(nK).
 
-    Probabilities below `clip` count as `clip`, so that an event that was called impossible costs 34.5 nats by default
-    instead of infinity. Results name this choice, and a test also says how many rows it affects.
+    Probabilities below `smallest` count as `smallest`, so that an event that was called impossible costs 34.5 nats by
+    default instead of infinity. Results name this choice, and a test also says how many rows it affects.
 
     Parameters
     ----------
-    clip : float
+    smallest : float
         Probabilities below it count as this much; with 0, an event that was called impossible gives infinity.
 
     Raises
     ------
     ValueError
-        If `clip` is negative, or 0.5 or more.
+        If `smallest` is negative, or 0.5 or more.
 
     Examples
     --------
@@ -115,33 +115,33 @@ class LogScore(Score):
     0.289909
     """
 
-    clip: Tail = 1e-15
+    smallest: Tail = 1e-15
     unconditional: ClassVar[bool] = True
 
     @property
     def quantity(self) -> str:  # type: ignore[override]
         """What the number is, in words, and which probabilities it does not take as they are."""
-        clipped = f"; probabilities below {self.clip:g} count as {self.clip:g}" if self.clip else ""
+        clipped = f"; probabilities below {self.smallest:g} count as {self.smallest:g}" if self.smallest else ""
         return f"mean negative logarithm of the probability of what happened (log loss{clipped})"
 
     @property
     def bounds(self) -> Bounds:  # type: ignore[override]
-        """Zero and what `clip` costs."""
-        return between(0.0, -math.log(self.clip) if self.clip else math.inf)
+        """Zero and what `smallest` costs."""
+        return between(0.0, -math.log(self.smallest) if self.smallest else math.inf)
 
     def losses(self, rows: Floats) -> Floats:
         """Return negative logarithms."""
         with np.errstate(divide="ignore"):
-            return -np.log(np.clip(rows, self.clip, 1.0))
+            return -np.log(np.clip(rows, self.smallest, 1.0))
 
     def remark(self, chances: Floats) -> str:
-        """Count the rows whose outcome had a smaller probability than `clip`."""
-        clipped = int((chances < self.clip).sum())
+        """Count the rows whose outcome had a smaller probability than `smallest`."""
+        clipped = int((chances < self.smallest).sum())
         if not clipped:
             return ""
         return (
-            f"in {clipped} of {counted(len(chances), 'row')} what happened had a probability below {self.clip:g}, "
-            f"which counts as {self.clip:g}: {-np.log(self.clip):.4g} nats each, a choice of `clip`"
+            f"in {clipped} of {counted(len(chances), 'row')} what happened had a probability below {self.smallest:g}, "
+            f"which counts as {self.smallest:g}: {-np.log(self.smallest):.4g} nats each, a choice of `smallest`"
         )
 
 
@@ -219,7 +219,9 @@ class _MeanLoss(Evaluator):
         else:
             loss = _of_outcomes(self.losses, outcomes)
         mass = all_weights(self.predictions, weights)
-        return ratio(np.asarray((loss * mass).sum(axis=-1)), np.asarray(mass.sum(axis=-1)), empty=np.nan)
+        # So does a row without weight.
+        sums = (np.where(mass > 0, loss, 0.0) * mass).sum(axis=-1)
+        return ratio(np.asarray(sums), np.asarray(mass.sum(axis=-1)), empty=np.nan)
 
     @property
     def capabilities(self) -> Capabilities:

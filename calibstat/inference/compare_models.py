@@ -69,7 +69,7 @@ _WORK_OF_SUMS = 300
 
 @one_bar
 def compare_models(
-    models: Mapping[str, Sample],
+    samples: Mapping[str, Sample],
     estimator: Estimator | None = None,
     *,
     lens: Lens | None = None,
@@ -102,7 +102,7 @@ def compare_models(
 
     Parameters
     ----------
-    models : mapping of str to Sample
+    samples : mapping of str to Sample
         At least two models, with the predictions of each for the same rows in the same order. Columns that stand in
         another order are taken by their labels.
     estimator : Estimator, optional
@@ -147,14 +147,14 @@ def compare_models(
     >>> found.confidence_set
     ('raw', 'copy')
     """
-    names = _checked(models, adjust)
-    estimator = to_compare(models[names[0]], lens, estimator)
-    models = _same(models, estimator)
+    names = _checked(samples, adjust)
+    estimator = to_compare(samples[names[0]], lens, estimator)
+    samples = _same(samples, estimator)
     worse = _worse(estimator)
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
-    estimator, _ = with_large_cells(estimator, models.values())
-    seen = [estimator.lens(models[name]) for name in names]
+    estimator, _ = with_large_cells(estimator, samples.values())
+    seen = [estimator.lens(each) for each in samples.values()]
     evaluators = [Headline(estimator.core).prepare(each.predictions) for each in seen]
     known = [*zip(seen, evaluators, strict=True)]
     values = [expanded(estimator, *each, "compare_models") for each in known]
@@ -176,9 +176,8 @@ def compare_models(
     clusters = ClusterValue.of_all(values, "compare_models")
     known_values = [each.value for each in clusters or values]
     differences = np.array([known_values[a] - known_values[b] for a, b in pairs])
-    samples = [models[name] for name in names]
     errors, single, tails = _each_pair(
-        evaluators, values, clusters, seen, pairs, n_resamples, generator, samples, estimator.lens
+        evaluators, values, clusters, seen, pairs, n_resamples, generator, list(samples.values()), estimator.lens
     )
     sizes = [max(values[a].size, values[b].size) for a, b in pairs]
     z = np.array([standardized(*each) for each in zip(differences, errors, sizes, strict=True)])
@@ -191,7 +190,7 @@ def compare_models(
         adjusted = holm_of_pairs(single, own, pairs)
     else:
         adjusted = adjust_pvalues(wrapped, adjust)
-    looked = (look_through(models[name], estimator) for name in names)
+    looked = (look_through(each, estimator) for each in samples.values())
     questions = tuple(
         with_counts(asked, each, estimator.core.prepare(each.predictions).capabilities) for asked, each in looked
     )
@@ -272,24 +271,24 @@ def _scores(z: Floats, pvalues: Floats, n_resamples: float) -> Floats:
     return np.where(known, np.sign(z) * np.minimum(np.abs(z), -special.ndtri(pvalues / 2)), z)
 
 
-def _checked(models: Mapping[str, Sample], adjust: str) -> tuple[str, ...]:
+def _checked(samples: Mapping[str, Sample], adjust: str) -> tuple[str, ...]:
     """Refuse what is no set of models; return the names."""
-    if not isinstance(models, Mapping) or len(models) < 2:
-        found = f"of {len(models)}" if isinstance(models, Mapping) else f"a {type(models).__name__}"
+    if not isinstance(samples, Mapping) or len(samples) < 2:
+        found = f"of {len(samples)}" if isinstance(samples, Mapping) else f"a {type(samples).__name__}"
         raise ValueError(
-            f"models must map at least two names to samples, but is {found}: for example "
+            f"samples must map at least two names to samples, but is {found}: for example "
             "{'raw': sample, 'calibrated': other}."
         )
     check_choices(adjust, missing=NOT_FOR_PAIRS)
-    for each in models.values():
+    for each in samples.values():
         refuse_counted("compare_models", each)
         check_sample(each)
-    return tuple(models)
+    return tuple(samples)
 
 
-def _same(models: Mapping[str, Sample], estimator: Estimator) -> dict[str, Sample]:
-    """Return models with their columns in one order; refuse models of different rows or labels."""
-    (name_of_first, first), *others = models.items()
+def _same(samples: Mapping[str, Sample], estimator: Estimator) -> dict[str, Sample]:
+    """Return samples with their columns in one order; refuse samples of different rows or labels."""
+    (name_of_first, first), *others = samples.items()
     found = {name_of_first: first}
     for name, other in others:
         try:

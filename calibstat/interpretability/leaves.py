@@ -38,8 +38,8 @@ from calibstat.lenses.words import in_words
 
 
 def leaf_table(
-    tree: Any,
     sample: Sample,
+    tree: Any,
     *,
     variables: Sequence[str | EllipsisType] | str | None = None,
     n_leaves: int | None = None,
@@ -57,10 +57,10 @@ def leaf_table(
 
     Parameters
     ----------
-    tree : fitted tree, or TreeLeaves
-        As for `TreeLeaves`; fitted on other rows.
     sample : Sample
         Rows on which neither the tree nor the model was fitted.
+    tree : fitted tree, or TreeLeaves
+        As for `TreeLeaves`; fitted on other rows.
     variables : sequence of str, optional
         What the tree splits; as for `TreeLeaves`.
     n_leaves : int, optional
@@ -88,7 +88,7 @@ def leaf_table(
     >>> p, age = rng.uniform(0.2, 0.8, 2000), rng.integers(20, 80, 2000)
     >>> happened = rng.random(2000) < np.where(age > 50, p + 0.15, p)
     >>> tree = {"left": [1, -1, -1], "right": [2, -1, -1], "feature": [0, 0, 0], "threshold": [50.5, 0, 0]}
-    >>> found = cs.leaf_table(tree, cs.Sample(happened, p, variables={"age": age}), variables="age")
+    >>> found = cs.leaf_table(cs.Sample(happened, p, variables={"age": age}), tree, variables="age")
     >>> [(leaf.name, leaf.direction) for leaf in found.leaves]
     [('age at most 50', ''), ('age above 50', 'predicts too low')]
     """
@@ -115,7 +115,7 @@ def grow_leaf_table(
     variables: By | None = None,
     *,
     lens: Lens | None = None,
-    depth: int = 3,
+    max_depth: int = 3,
     share: float = 0.5,
     min_size: int = 50,
     missing: str = "raise",
@@ -136,7 +136,7 @@ def grow_leaf_table(
         and 1, as does the fact that a value is missing.
     lens : Lens, optional
         Looked through first; it must leave two outcomes.
-    depth : int
+    max_depth : int
         How many conditions lead to a leaf at most.
     share : float
         The share of the rows, drawn at random, on which the tree is grown.
@@ -166,13 +166,13 @@ def grow_leaf_table(
     >>> age, sex = rng.integers(20, 80, 4000), rng.choice(["f", "m"], 4000)
     >>> happened = rng.random(4000) < np.where(age > 50, 0.6, 0.2)
     >>> sample = cs.Sample(happened, np.full(4000, 0.4), variables={"age": age, "sex": sex})
-    >>> [leaf.name for leaf in cs.grow_leaf_table(sample, depth=1, rng=0).leaves]
+    >>> [leaf.name for leaf in cs.grow_leaf_table(sample, max_depth=1, rng=0).leaves]
     ['age at most 50', 'age above 50']
     """
     from calibstat.calibrators.trees import grow  # it needs scikit-learn
 
     check_sample(sample)
-    for name, count in {"depth": depth, "min_size": min_size}.items():
+    for name, count in {"max_depth": max_depth, "min_size": min_size}.items():
         at_least_one(name, count)
     check_share("share", share, 0.5)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
@@ -190,7 +190,7 @@ def grow_leaf_table(
             f"too few for two leaves of {least}: take a smaller min_size, or more rows."
         )
     matrix, weights = np.column_stack([each.values for each in features]), all_weights(seen.predictions, None)
-    limits = {"max_depth": depth, "min_samples_leaf": least}
+    limits = {"max_depth": max_depth, "min_samples_leaf": least}
     tree = grow(matrix[known], seen.outcomes[known], weights[known], **limits)
     judges = [Feature(each.name, each.values[unseen], each.true, each.false) for each in features]
     how = f"{counted(len(unseen), 'row')}; the tree was grown on {len(known)} others, by their outcomes"

@@ -32,10 +32,10 @@ class DifferenceMonitor(Watch):
 
     Parameters
     ----------
-    models : sequence of two texts
+    names : sequence of two texts
         The names of the models, with which predictions are fed.
     score : Score
-        Proper, with a bound: `BrierScore()`, or ``LogScore(clip=0.001)``.
+        Proper, with a bound: `BrierScore()`, or ``LogScore(smallest=0.001)``.
     labels : sequence
         The label of each column of predictions; with two, one dimension is P(the last label).
     level : float
@@ -65,24 +65,26 @@ class DifferenceMonitor(Watch):
 
     made: ClassVar[tuple[str, ...]] = ("score",)
 
-    models: Sequence[str]
+    names: Sequence[str]
     score: Score = field(default_factory=BrierScore)
     labels: Sequence[Hashable] = (0, 1)
     level: Share = LEVEL
     order: Literal["prediction", "arrival"] = "prediction"
     max_waiting: Count = 100_000
     when_full: Literal["raise", "worst label"] = "raise"
-    bad_rows: Literal["raise", "skip"] = "raise"
+    bad_rows: Literal["raise", "omit"] = "raise"
     name: str = ""
 
     def __post_init__(self) -> None:
-        self.labels, self.models = plain_labels(self.labels), list(self.models)
-        if len(self.models) != 2 or self.models[0] == self.models[1]:
-            raise ValueError(f"models is {self.models!r}, but the names of two models are expected")
+        self.labels, self.names = plain_labels(self.labels), list(self.names)
+        if len(self.names) != 2 or self.names[0] == self.names[1]:
+            raise ValueError(f"names is {self.names!r}, but the names of two models are expected")
         if not isfinite(self._largest):
-            raise ValueError(f"score is {self.score!r}, which has no bound; pass BrierScore() or LogScore(clip=0.001)")
+            raise ValueError(
+                f"score is {self.score!r}, which has no bound; pass BrierScore() or LogScore(smallest=0.001)"
+            )
         self._bettor: DifferenceBettor
-        intake = Intake(self.labels, self.order, self.max_waiting, self.when_full, self.bad_rows, self.models)
+        intake = Intake(self.labels, self.order, self.max_waiting, self.when_full, self.bad_rows, self.names)
         self._begin(DifferenceBettor(self.score, len(self.labels)), intake)
 
     @property
@@ -95,7 +97,7 @@ class DifferenceMonitor(Watch):
     def scores(self) -> dict[str, float]:
         """The mean score of each model over the rows whose label is known; not a number without such rows."""
         sums, known = self._bettor.sums, self._bettor.known
-        return dict(zip(self.models, (sums / known if known else np.full(2, np.nan)).tolist(), strict=True))
+        return dict(zip(self.names, (sums / known if known else np.full(2, np.nan)).tolist(), strict=True))
 
     @property
     def difference(self) -> float:
@@ -122,14 +124,14 @@ class DifferenceMonitor(Watch):
             return f"No alarm in {rows} so far ({sizes}): {self._evidence_words()}"
         found = "evidence that one model is better"
         if low > 0 or high < 0:
-            better, worse = self.models if high < 0 else self.models[::-1]
+            better, worse = self.names if high < 0 else self.names[::-1]
             found = f"{better} is better than {worse}"
         return f"ALARM in {rows}: {found} ({sizes}). {self._alarm_words()}"
 
     @property
     def _hypothesis(self) -> str:
         return (
-            f"the expected difference of {self.score!r} between {' and '.join(self.models)}, given the past and both "
+            f"the expected difference of {self.score!r} between {' and '.join(self.names)}, given the past and both "
             "predictions, is zero on average over the rows so far"
         )
 

@@ -173,7 +173,7 @@ class Intake:
             raise ValueError(
                 f"row {first.row} of this call ({called}row {self.n_seen + first.row} of all; rows count from 0): "
                 f"{first.reason}. Nothing of this call was taken; mend the row, or make the monitor with "
-                "bad_rows='skip'."
+                "bad_rows='omit'."
             )
 
     def _note(self, complaints: list[Complaint], n_skipped: int, n_new: int) -> None:

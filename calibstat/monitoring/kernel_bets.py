@@ -31,10 +31,10 @@ class KernelBets(Bets):
 
     Parameters
     ----------
-    kernel : Kernel
-        `LaplaceKernel` or `GaussianKernel`.
     bandwidth : float
         Of the kernel, in units of its distance.
+    kernel : Kernel
+        `LaplaceKernel` or `GaussianKernel`.
     n_anchors : int
         Memory: the first `n_anchors` predictions are kept as anchors. A later row is added at the anchor nearest to its
         prediction, so that all rows count at a constant cost for each.
@@ -53,8 +53,8 @@ class KernelBets(Bets):
     9
     """
 
-    kernel: Kernel = field(default_factory=GaussianKernel)
     bandwidth: Positive = 0.3
+    kernel: Kernel = field(default_factory=GaussianKernel)
     n_anchors: Count = 1000
 
     def start(self, n_classes: int) -> Bettor:

@@ -53,7 +53,7 @@ class Monitor(Watch):
     when_full : {"raise", "worst label"}
         What to do with more waiting rows: refuse the call and change nothing, or count the oldest rows with the label
         that is worst for E. (Leaving them out would not be valid, because slow labels may differ from others.)
-    bad_rows : {"raise", "skip"}
+    bad_rows : {"raise", "omit"}
         Refuse a call with a bad row, and change nothing; or leave out rows with bad predictions, and count rows with
         a label that is missing or none of `labels` with the worst one.
     name : str
@@ -88,7 +88,7 @@ class Monitor(Watch):
     order: Literal["prediction", "arrival"] = "prediction"
     max_waiting: Count = 100_000
     when_full: Literal["raise", "worst label"] = "raise"
-    bad_rows: Literal["raise", "skip"] = "raise"
+    bad_rows: Literal["raise", "omit"] = "raise"
     name: str = ""
 
     def __post_init__(self) -> None:

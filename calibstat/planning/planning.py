@@ -51,7 +51,7 @@ def required_n(
     lens: Lens | None = None,
     power: float = 0.8,
     max_n: int = 1_000_000,
-    n_runs: int = 1000,
+    n_repeats: int = 1000,
     null: Null | str | None = None,
     level: float = LEVEL,
     n_resamples: int | None = None,
@@ -77,8 +77,8 @@ def required_n(
         The wanted probability of rejecting, above the level.
     max_n : int
         The largest number of labels to consider.
-    n_runs : int
-        Simulated samples in all, at least; the power has a standard error of about 0.6 / sqrt(n_runs).
+    n_repeats : int
+        Simulated samples in all, at least; the power has a standard error of about 0.6 / sqrt(n_repeats).
     null : Null or name, optional
         Of `calibration_test`; by default labels are redrawn.
     level : float
@@ -107,7 +107,7 @@ def required_n(
     >>> import calibstat as cs
     >>> from calibstat.generators import BetaPredictions, Slope
     >>> from calibstat.planning.planning import required_n
-    >>> plan = required_n(BetaPredictions(1, 1, Slope(0.5)), cs.Spiegelhalter(), n_runs=400, rng=0)
+    >>> plan = required_n(BetaPredictions(1, 1, Slope(0.5)), cs.Spiegelhalter(), n_repeats=400, rng=0)
     >>> 60 < plan.n < 160
     True
     """
@@ -119,7 +119,7 @@ def required_n(
         as_generator(rng),
     )
     low = min(_smallest_n(world), at_least_one("max_n", max_n))
-    search = Search(power, low, max_n, repeats("n_runs", n_runs), root=True, whole=True, short=_TOO_FEW)
+    search = Search(power, low, max_n, repeats("n_repeats", n_repeats), root=True, whole=True, short=_TOO_FEW)
     first = min(max(_FIRST_N, 2 * low), max_n)
     crossing = search(lambda n, runs: planned.rejections(world, int(n), runs, generator), first)
     return RequiredN(planned, power, crossing, world, *_true_error(world, planned.lens))
@@ -133,7 +133,7 @@ def minimum_detectable(
     lens: Lens | None = None,
     bounds: tuple[float, float] | None = None,
     power: float = 0.8,
-    n_runs: int = 1000,
+    n_repeats: int = 1000,
     null: Null | str | None = None,
     level: float = LEVEL,
     n_resamples: int | None = None,
@@ -154,7 +154,7 @@ def minimum_detectable(
         As for `required_n`.
     bounds : (float, float), optional
         Where to look for the effect, above zero; needed unless the family is an `ErrorFamily`.
-    power, n_runs, null, level, n_resamples, cluster_size, correlation, rng
+    power, n_repeats, null, level, n_resamples, cluster_size, correlation, rng
         As for `required_n`.
 
     Returns
@@ -173,7 +173,7 @@ def minimum_detectable(
     >>> from calibstat.generators import BetaPredictions, LogitShift
     >>> from calibstat.planning.planning import minimum_detectable
     >>> found = minimum_detectable(
-    ...     lambda a: BetaPredictions(1, 1, LogitShift(a)), 500, cs.Kuiper(), bounds=(0.01, 2), n_runs=400, rng=0
+    ...     lambda a: BetaPredictions(1, 1, LogitShift(a)), 500, cs.Kuiper(), bounds=(0.01, 2), n_repeats=400, rng=0
     ... )
     >>> 0.2 < found.effect < 0.5
     True
@@ -182,7 +182,7 @@ def minimum_detectable(
     planned, generator = _planned(test, lens, level, power, _null(null, n_resamples)), as_generator(rng)
     size = at_least_one("n", n)
     short = _NONE_SEEN.format(labels=counted(size, "label"))
-    search = Search(power, low, high, repeats("n_runs", n_runs), root=False, whole=False, short=short)
+    search = Search(power, low, high, repeats("n_repeats", n_repeats), root=False, whole=False, short=short)
 
     def made(effect: float) -> SyntheticModel:
         return in_clusters(family(effect), cluster_size, correlation)
@@ -343,7 +343,7 @@ class Plan(Result):
             "test": str(self.test),
             "model": repr(self.model),
             **picked(self, "true_error which_error"),
-            "n_runs": int(self.crossing.points.runs.sum()),
+            "n_repeats": int(self.crossing.points.runs.sum()),
         }
 
     def _rows(self) -> list[dict[str, Any]]:

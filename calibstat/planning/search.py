@@ -66,7 +66,7 @@ class Search:
 
     Many tests have power Phi(b scale(x) - a) nearly: b is the signal of a unit of scale, which is the `root` of x
     (numbers of rows) or x itself (sizes of effects). The line is fitted to the points near the crossing, and every
-    batch of runs, at least `n_runs` in all, is simulated around the crossing found so far. With `whole`, places are
+    batch of runs, at least `n_repeats` in all, is simulated around the crossing found so far. With `whole`, places are
     whole numbers. Both ends are above zero; `short` is the message if the power is not reached at the high end, and may
     name place, share, runs and power.
     """
@@ -74,7 +74,7 @@ class Search:
     power: float
     low: float
     high: float
-    n_runs: int
+    n_repeats: int
     root: bool
     whole: bool
     short: str = "the power at {place:.6g}, the largest, is {share:.2f} ({runs} runs), but {power:g} is wanted"
@@ -84,12 +84,12 @@ class Search:
         points = self._bracket(rejections, self._allowed(start))
         place = self._fit(points)[0]
         turn = 0
-        while points.runs.sum() < self.n_runs:
+        while points.runs.sum() < self.n_repeats:
             at = self._allowed(place * _AROUND[turn % len(_AROUND)])
             points = self._simulated(rejections, points, at, _BATCH)
             place, turn = self._allowed(self._fit(points.near(place))[0]), turn + 1
         if self._allowed(place) >= self.high:
-            points = self._simulated(rejections, points, place, self.n_runs)
+            points = self._simulated(rejections, points, place, self.n_repeats)
             self._refuse_if_short(points, place)
         return self._crossing(points, place)
 
@@ -114,7 +114,7 @@ class Search:
     def _simulated(self, rejections: Callable[[float, int], int], points: Points, place: float, runs: int) -> Points:
         """Return the points with one more that is simulated now."""
         before = points.runs.sum()
-        begin, end = (min(1.0, float(done) / self.n_runs) for done in (before, before + runs))
+        begin, end = (min(1.0, float(done) / self.n_repeats) for done in (before, before + runs))
         with part(begin, end):
             return points.add(place, runs, rejections(place, runs))
 

@@ -532,7 +532,7 @@ def _detectable(part: Sample, main: View, options: Options) -> tuple[MinimumDete
     test = main.size.question.estimator.core
     family = ErrorFamily(seen.predictions.event, measure=ECE())
     try:
-        return minimum_detectable(family, len(seen), test, n_runs=_RUNS, level=options.level, rng=options.rng), len(
+        return minimum_detectable(family, len(seen), test, n_repeats=_RUNS, level=options.level, rng=options.rng), len(
             seen
         )
     except ValueError as reason:

@@ -35,7 +35,7 @@ _UNKNOWN = (
 )
 
 
-def summarise(ds: xr.Dataset, level: float = LEVEL) -> xr.Dataset:
+def summarise(result: xr.Dataset, level: float = LEVEL) -> xr.Dataset:
     """Summarise a sweep over its repeats.
 
     Repeats that failed are left out, and counted. Standard errors are those of Morris, White & Crowther (2019, Table
@@ -43,7 +43,7 @@ def summarise(ds: xr.Dataset, level: float = LEVEL) -> xr.Dataset:
 
     Parameters
     ----------
-    ds : Dataset
+    result : Dataset
         What `Sweep.run` returned, or what its store or file holds.
     level : float
         Level of the tests.
@@ -61,7 +61,7 @@ def summarise(ds: xr.Dataset, level: float = LEVEL) -> xr.Dataset:
     Raises
     ------
     ValueError, TypeError
-        If `ds` is not what `Sweep.run` returns, or `level` does not lie between 0 and 1.
+        If `result` is not what `Sweep.run` returns, or `level` does not lie between 0 and 1.
 
     Examples
     --------
@@ -74,20 +74,20 @@ def summarise(ds: xr.Dataset, level: float = LEVEL) -> xr.Dataset:
     >>> round(summary["bias"].item(), 3), round(summary["bias_se"].item(), 3)  # of a model without any error
     (0.084, 0.002)
     """
-    if not hasattr(ds, "dims") or not {"estimate", "pvalue"} & {*ds}:
+    if not hasattr(result, "dims") or not {"estimate", "pvalue"} & {*result}:
         raise TypeError(
-            f"ds is of type {type(ds).__name__} and holds no estimates or p-values of a sweep: pass what Sweep.run "
-            "returned, or xarray.open_zarr(path) of its store."
+            f"result is of type {type(result).__name__} and holds no estimates or p-values of a sweep: pass what "
+            "Sweep.run returned, or xarray.open_zarr(path) of its store."
         )
     check_share("level", level, LEVEL)
     found: dict[str, Any] = {}
-    if "estimate" in ds:
-        found |= _of_estimates(ds["estimate"], ds["truth"], ds.get("truth_error", 0.0))
-    if "interval_low" in ds:
-        found |= _of_intervals(ds["interval_low"], ds["interval_high"], ds["truth"])
-    if "pvalue" in ds:
-        found |= _of_pvalues(ds["pvalue"], ds["miscalibration"], level)
-    return _described(ds, found, level)
+    if "estimate" in result:
+        found |= _of_estimates(result["estimate"], result["truth"], result.get("truth_error", 0.0))
+    if "interval_low" in result:
+        found |= _of_intervals(result["interval_low"], result["interval_high"], result["truth"])
+    if "pvalue" in result:
+        found |= _of_pvalues(result["pvalue"], result["miscalibration"], level)
+    return _described(result, found, level)
 
 
 def _of_estimates(estimate: Any, truth: Any, truth_error: Any) -> dict[str, Any]:
@@ -129,9 +129,9 @@ def _share_and_error(hits: Any) -> tuple[Any, Any]:
     return share, (share * (1 - share) / hits.notnull().sum("repeat")) ** 0.5
 
 
-def _described(ds: xr.Dataset, found: dict[str, Any], level: float) -> xr.Dataset:
-    kept = {name: ds[name] for name in ("truth", "truth_error", "limit", "miscalibration") if name in ds}
-    summary = ds[[]].drop_dims(["repeat", "block"], errors="ignore").assign({**kept, **found}).compute()
+def _described(result: xr.Dataset, found: dict[str, Any], level: float) -> xr.Dataset:
+    kept = {name: result[name] for name in ("truth", "truth_error", "limit", "miscalibration") if name in result}
+    summary = result[[]].drop_dims(["repeat", "block"], errors="ignore").assign({**kept, **found}).compute()
     for name, text in _LONG_NAMES_OF_MEASURES.items():
         if name in found:
             summary[name].attrs = {"long_name": text}
@@ -142,15 +142,15 @@ def _described(ds: xr.Dataset, found: dict[str, Any], level: float) -> xr.Datase
             [name for name in _OF_TRUTH if name in summary and not summary[name].notnull().any()]
         )
         summary.attrs = {"unknown": _UNKNOWN}
-    summary.attrs |= {**ds.attrs, "level": level, **_failures(ds)}
+    summary.attrs |= {**result.attrs, "level": level, **_failures(result)}
     return summary
 
 
-def _failures(ds: xr.Dataset) -> dict[str, Any]:
+def _failures(result: xr.Dataset) -> dict[str, Any]:
     """Count blocks that failed or are waiting, and show the first errors."""
-    if "status" not in ds:
+    if "status" not in result:
         return {}
-    status, errors = np.asarray(ds["status"]), np.asarray(ds["error"])
+    status, errors = np.asarray(result["status"]), np.asarray(result["error"])
     texts = dict.fromkeys(str(error).partition(": ")[2] for error in errors[status == FAILED])
     return {
         "n_blocks": int(status.size),

@@ -26,8 +26,8 @@ def world():
 ASKED = {
     "audit": lambda sample: cs.subgroup_audit(sample, ["age", "ward"], n_resamples=199, rng=0),
     "scan": lambda sample: cs.scan_variables(sample, n_resamples=199, rng=0),
-    "leaves": lambda sample: cs.grow_leaf_table(sample, ["age", "sex"], depth=2, rng=0),
-    "learner": lambda sample: cs.learner_audit(sample, ["age", "sex"], depth=2, n_resamples=199, rng=0),
+    "leaves": lambda sample: cs.grow_leaf_table(sample, ["age", "sex"], max_depth=2, rng=0),
+    "learner": lambda sample: cs.learner_audit(sample, ["age", "sex"], max_depth=2, n_resamples=199, rng=0),
     "curves": lambda sample: cs.equal_curves_test(sample, "ward", n_resamples=199, rng=0),
 }
 

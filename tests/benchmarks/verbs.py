@@ -106,7 +106,7 @@ class Verb:
 
 
 ECE, L2 = cs.ECE(), cs.DebiasedL2()
-SHORT = {"rng": 0, "n_runs": 100, "n_resamples": 199}
+SHORT = {"rng": 0, "n_repeats": 100, "n_resamples": 199}
 VERBS = {
     "Sample": Verb(lambda raw: raw.sample(), 0.006, 0.04),
     "calibration_test": Verb(lambda raw: cs.calibration_test(raw.sample(), ECE, rng=0), 0.6, 4),
@@ -133,7 +133,7 @@ VERBS = {
     ),
     "learner_audit": Verb(lambda raw: cs.learner_audit(raw.grouped(), rng=0), 14, 300),
     "grow_leaf_table": Verb(lambda raw: cs.grow_leaf_table(raw.grouped(), rng=0), 0.6, 18),
-    "leaf_table": Verb(lambda raw: cs.leaf_table(raw.tree, raw.sample(), variables=[...]), 0.25, 6),
+    "leaf_table": Verb(lambda raw: cs.leaf_table(raw.sample(), raw.tree, variables=[...]), 0.25, 6),
     "simplify": Verb(lambda raw: cs.simplify(raw.sample(), 5, rng=0), 8, 26),
     "compare_calibrators": Verb(compared, 20, 100),
     "recommend_calibrator": Verb(lambda raw: cs.recommend_calibrator(raw.sample(), rng=0), 60, 300),

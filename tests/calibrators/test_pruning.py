@@ -44,7 +44,7 @@ def test_noise_is_pruned_and_a_real_split_is_kept():
 @pytest.mark.parametrize(("made", "columns"), [(cal.CalibrationTree, slice(1, 2)), (cal.DecisionTree, slice(0, 2))])
 def test_the_cost_is_the_largest_within_one_error_of_the_best_by_plain_loops(made, columns, seed, shift):
     X, y, _ = world(300, seed, shift)
-    found = made([-1], min_share=0.1, n_folds=3).fit(X, y)
+    found = made([-1], min_share=0.1, cv=3).fit(X, y)
     growth = {"max_depth": None, "min_weight_fraction_leaf": 0.1}
     weights, features = np.ones(300), X[:, columns]
     fold = folds_of_equal_rows(y, features, 3)
@@ -154,7 +154,7 @@ def test_a_row_of_weight_two_is_a_row_that_is_there_twice():
 def test_one_fold_is_refused(made):
     X, y, _ = world(100, 0, 0.0)
     with pytest.raises(ValueError, match="at least 2; or pass ccp_alpha=0"):
-        made([-1], n_folds=1).fit(X, y)
+        made([-1], cv=1).fit(X, y)
 
 
 @pytest.mark.parametrize("made", [cal.Platt, cal.Beta])

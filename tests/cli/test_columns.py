@@ -66,7 +66,7 @@ def same(run, command, ways):
         ("leaves", ("--min-size", "5", "--variables", "sex")),
         ("desiderata", FEW),
         ("monitor", ("--order", "t")),
-        ("plan", ("--ece", "0.1", "--runs", "60", "--estimator", "kuiper")),
+        ("plan", ("--ece", "0.1", "--n-repeats", "60", "--estimator", "kuiper")),
         ("compare-calibrators", (*FEW, "--calibrators", "platt,beta")),
     ],
 )
@@ -204,7 +204,7 @@ def test_comparisons_and_plans_take_expressions(binary, path, run):
     assert (code, json.loads(out)["estimator"]) == (0, "DebiasedL2(binning=EqualMass(n_bins=5))")
     command = ("compare-calibrators", binary, *BINARY, "--calibrators", "platt", *FEW)
     assert run(*command, *expression) == run(*command, "--bins", "5")
-    plan = ("plan", "--ece", "0.1", "--runs", "60", "--format", "json")
+    plan = ("plan", "--ece", "0.1", "--n-repeats", "60", "--format", "json")
     assert run(*plan, "--estimator", "ECE(EqualMass(5))") == run(*plan, "--bins", "5")
     code, out, _ = run("monitor", path, *LABEL, "--probs", "p*", "--order", "t", "--lens", "ClassWise(1)")
     assert code in (0, 3)

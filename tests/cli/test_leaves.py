@@ -12,11 +12,11 @@ import calibstat as cs
 
 
 def test_leaves_are_those_of_the_function(run, binary):
-    command = ("leaves", binary, "--label", "y", "--probs", "p", "--variables", "age,sex", "--tree-depth", "2")
+    command = ("leaves", binary, "--label", "y", "--probs", "p", "--variables", "age,sex", "--max-depth", "2")
     code, out, err = run(*command, "--seed", "4", "--min-size", "30", "--format", "json")
     assert (code, err) == (0, "")
     sample = cs.Sample.read(binary, y_true="y", y_prob="p", variables=["age", "sex"])
-    expected = cs.grow_leaf_table(sample, depth=2, min_size=30, rng=4)
+    expected = cs.grow_leaf_table(sample, max_depth=2, min_size=30, rng=4)
     assert json.loads(out) == expected.to_dict()
     _, text, _ = run(*command, "--seed", "4", "--min-size", "30")
     assert text == expected.screen("--verbose").text() + "\n"
@@ -36,7 +36,7 @@ def test_leaves_are_those_of_the_function(run, binary):
         (("--lens", "canonical"), "sees 3 outcomes at once"),
         (("--min-size", "500"), "--min-size is 500, but 300 of 600 rows"),
         (("--share", "2"), "--share is 2.0"),
-        (("--tree-depth", "0"), "--tree-depth"),
+        (("--max-depth", "0"), "--max-depth"),
     ],
 )
 def test_errors_are_one_line(run, off, options, words):

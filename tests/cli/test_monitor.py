@@ -84,7 +84,7 @@ def test_a_missing_label_holds_what_comes_after_until_it_is_there(watch, tmp_pat
 def test_missing_labels_that_never_come_count_as_the_worst(watch, tmp_path):
     whole = columns(200)
     late = whole | {"y": ["" if row % 10 == 0 else label for row, label in enumerate(whole["y"])]}
-    _, out, _ = watch(write_csv(tmp_path / "late.csv", late), "--missing", "worst", "--format", "json")
+    _, out, _ = watch(write_csv(tmp_path / "late.csv", late), "--unlabelled", "worst", "--format", "json")
     assert (found(out)["n_rows"], found(out)["n_worst"], found(out)["n_held"]) == (200, 20, 0)
 
 
@@ -114,7 +114,7 @@ def test_bad_rows(watch, tmp_path):
     assert code == 2
     assert "t 7: column 'p' is 1.7: probabilities lie between 0 and 1. Nothing of this call was taken" in err
     assert not state.exists()
-    _, out, _ = watch(path, "--bad-rows", "skip", "--format", "json")
+    _, out, _ = watch(path, "--bad-rows", "omit", "--format", "json")
     assert (found(out)["n_rows"], found(out)["n_skipped"]) == (49, 1)
 
 
@@ -187,8 +187,8 @@ def test_bad_rows_may_be_skipped_from_now_on(watch, tmp_path):
     write_csv(path, whole)
     code, _, err = watch(path, "--state", state)
     assert code == 2
-    assert "mend the row, or add --bad-rows skip." in err
-    code, out, _ = watch(path, "--state", state, "--bad-rows", "skip", "--format", "json")
+    assert "mend the row, or add --bad-rows omit." in err
+    code, out, _ = watch(path, "--state", state, "--bad-rows", "omit", "--format", "json")
     assert (code, found(out)["n_rows"], found(out)["n_skipped"]) == (0, 59, 1)
 
 
@@ -196,10 +196,10 @@ def test_unknown_labels_need_the_known_ones(watch, tmp_path):
     whole = columns(50)
     whole["y"][9] = 7
     path = write_csv(tmp_path / "strange.csv", whole)
-    code, _, err = watch(path, "--bad-rows", "skip")
+    code, _, err = watch(path, "--bad-rows", "omit")
     assert code == 2
     assert "name those that are known, in the order of the probabilities: for example --labels" in err
-    _, out, _ = watch(path, "--bad-rows", "skip", "--labels", "0,1", "--format", "json")
+    _, out, _ = watch(path, "--bad-rows", "omit", "--labels", "0,1", "--format", "json")
     assert (found(out)["n_rows"], found(out)["n_worst"]) == (50, 1)
 
 

@@ -11,7 +11,7 @@ from suites import slow
 
 
 def test_the_first_line_is_the_answer(run):
-    code, out, err = run("plan", "--ece", "0.1", "--runs", "80")
+    code, out, err = run("plan", "--ece", "0.1", "--n-repeats", "80")
     assert (code, err) == (0, "")
     answer = "are needed to see a calibration error of 0.1 with a chance of 80 %, in a test at 5 %, "
     answer += "if uniform predictions are over-confident."
@@ -19,12 +19,13 @@ def test_the_first_line_is_the_answer(run):
     numbers = re.fullmatch(screen, " ".join(out.split()))
     n, low, high = map(int, numbers.groups())
     assert low < n < high
-    _, out, _ = run("plan", "--ece", "0.1", "--runs", "80", "--verbose")
+    _, out, _ = run("plan", "--ece", "0.1", "--n-repeats", "80", "--verbose")
     assert "(unbinned ECE, total variation, through Canonical())" in " ".join(out.split())
 
 
 def test_predictions_of_a_file(run, off):
-    arguments = ["plan", "--ece", "0.1", off, "--label", "pet", "--probs", "prob_*", "--runs", "80", "--format", "json"]
+    arguments = ["plan", "--ece", "0.1", off, "--label", "pet", "--probs", "prob_*"]
+    arguments += ["--n-repeats", "80", "--format", "json"]
     code, out, _ = run(*arguments)
     assert code == 0
     found = json.loads(out)
@@ -35,7 +36,7 @@ def test_predictions_of_a_file(run, off):
 
 
 def test_smallest_error(run):
-    options = ["--runs", "80", "--direction", "too-low", "--bins", "5", "--format", "json"]
+    options = ["--n-repeats", "80", "--direction", "too-low", "--bins", "5", "--format", "json"]
     code, out, _ = run("plan", "--n", "300", *options)
     assert code == 0
     found = json.loads(out)
@@ -44,7 +45,7 @@ def test_smallest_error(run):
 
 
 def test_rows_in_clusters(run):
-    options = ["--ece", "0.15", "--bins", "5", "--runs", "60", "--cluster-size", "4", "--correlation", "0.5"]
+    options = ["--ece", "0.15", "--bins", "5", "--n-repeats", "60", "--cluster-size", "4", "--correlation", "0.5"]
     code, out, _ = run("plan", *options)
     assert code == 0
     said = "rows come in clusters of 4 rows with the same prediction and a correlation of 0.5 (design effect 2.5)."
@@ -65,8 +66,11 @@ def test_rows_in_clusters(run):
         (["plan", "--ece", "0.1", "--probs", "p"], "name columns of a FILE"),
         (["plan", "--ece", "0.1", "--power", "2"], "error: --power is 2.0"),
         (["plan", "--n", "0"], "error: --n is 0; it must be an integer of at least 1"),
-        (["plan", "--n", "1", "--runs", "50"], "no effect is seen with power 0.8 in 1 label: at 0.2489, the largest"),
-        slow((["plan", "--n", "10", "--runs", "200"], "no effect is seen with power 0.8 in 10 labels")),
+        (
+            ["plan", "--n", "1", "--n-repeats", "50"],
+            "no effect is seen with power 0.8 in 1 label: at 0.2489, the largest",
+        ),
+        slow((["plan", "--n", "10", "--n-repeats", "200"], "no effect is seen with power 0.8 in 10 labels")),
         (["plan", "--ece", "0.1", "--lens", "top-k:2"], "take top-label"),
         (["plan", "--ece", "0.1", "--estimator", "nothing"], "there is no estimator"),
         (["plan", "--ece", "0.01", "--max-n", "50"], "(--max-n), the power is 0."),
@@ -86,7 +90,7 @@ def test_a_file_needs_its_columns(run, binary):
 
 
 def test_kuiper_has_no_cells(run):
-    code, out, _ = run("plan", "--ece", "0.15", "--estimator", "Kuiper", "--runs", "80", "--verbose")
+    code, out, _ = run("plan", "--ece", "0.15", "--estimator", "Kuiper", "--n-repeats", "80", "--verbose")
     assert code == 0
     assert "calibration_test of Kuiper() at level 0.05" in out
 

@@ -35,7 +35,7 @@ def commands(off, binary):
         "curves": ("audit", *of_one, "--by", "sex", "--curves", *FEW),
         "learn": ("audit", *of_one, "--learn"),
         "desiderata": ("desiderata", *of_one, *FEW),
-        "plan": ("plan", "--ece", "0.1", "--runs", "80"),
+        "plan": ("plan", "--ece", "0.1", "--n-repeats", "80"),
         "scan": ("scan", *of_pets, "--variables", "age,sex", *FEW),
         "compare-calibrators": ("compare-calibrators", *of_one, "--calibrators", "platt", "--bins", "3"),
     }

@@ -245,7 +245,7 @@ def two_models(tmp_path):
         ("fitting", "calibrate FILE --label y --probs p --calibrator platt --out OUT"),
         ("writing", "calibrate FILE --label y --probs p --calibrator platt --out OUT"),
         ("watching", "monitor FILE --label y --probs p --order t"),
-        ("simulating", "plan --ece 0.1 --runs 100 --max-n 5000"),
+        ("simulating", "plan --ece 0.1 --n-repeats 100 --max-n 5000"),
     ],
     ids=lambda text: text.split()[0],
 )

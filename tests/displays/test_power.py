@@ -21,7 +21,7 @@ def _close():
 @pytest.mark.parametrize(
     "plan",
     [
-        lambda: cs.required_n(WORLD, cs.Spiegelhalter(), null="asymptotic", n_runs=400, rng=0),
+        lambda: cs.required_n(WORLD, cs.Spiegelhalter(), null="asymptotic", n_repeats=400, rng=0),
         pytest.param(
             lambda: cs.minimum_detectable(cs.ErrorFamily(), 200, cs.Spiegelhalter(), null="asymptotic", rng=0),
             marks=pytest.mark.slow,

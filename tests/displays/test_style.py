@@ -300,7 +300,7 @@ def test_several_small_pictures_are_readable_in_a_column():
     rows = rng.dirichlet([0.3] * 4, 600)
     drawn = (rng.random((600, 1)) > rows.cumsum(axis=1)).sum(axis=1)
     displays = cs.ReliabilityDisplay.of_classes(cs.Sample(drawn, rows, labels=range(4)))
-    figure = cs.side_by_side(displays, "Four classes", size=(1.65, 1.65), columns=2)
+    figure = cs.side_by_side(displays, "Four classes", figsize=(1.65, 1.65), columns=2)
     assert_readable(figure)
     lens = cs.Partition({"first of four": 0, "second of four": 1, "third of four": 2, "last of four": 3})
     _, ax = plt.subplots(figsize=(3.3, 3.0), layout="constrained")

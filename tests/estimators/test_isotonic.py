@@ -73,7 +73,7 @@ def test_rows_without_weight_are_bridged_by_straight_lines():
 
 def test_an_impossible_event_costs_infinitely_much_without_clipping():
     sample = cs.Sample([1, 0], [0.0, 0.4], labels=[0, 1])
-    found = CORP(LogScore(clip=0))(sample)
+    found = CORP(LogScore(smallest=0))(sample)
     assert found.score == np.inf == found.miscalibration
     assert found.uncertainty == pytest.approx(np.log(2))
 

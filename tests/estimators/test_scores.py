@@ -104,10 +104,10 @@ def test_worse_ranking_is_evidence():
     assert cs.calibration_test(sample, AUC(), rng=0).pvalue < 0.01
 
 
-@pytest.mark.parametrize("clip", [-0.1, 0.5, 1, np.nan])
-def test_clips_are_checked(clip):
-    with pytest.raises(ValueError, match="clip is"):
-        LogScore(clip)
+@pytest.mark.parametrize("smallest", [-0.1, 0.5, 1, np.nan])
+def test_the_smallest_probability_is_checked(smallest):
+    with pytest.raises(ValueError, match="smallest is"):
+        LogScore(smallest)
 
 
 def test_clipping_decides_what_impossible_events_cost():
@@ -132,7 +132,7 @@ def test_log_score_says_which_probabilities_it_does_not_take_as_they_are():
     sample = cs.Sample([0, 1, 1, 0], [0.0, 0.0, 1e-20, 0.3])
     score = cs.LogScore()
     assert "probabilities below 1e-15 count as 1e-15" in score.quantity
-    assert "count as" not in cs.LogScore(clip=0).quantity
+    assert "count as" not in cs.LogScore(smallest=0).quantity
     for estimator in (score, cs.CORP(score), cs.Canonical() | score):
         text = everything(cs.calibration_test(sample, estimator, rng=0))
         assert "in 2 of 4 rows what happened had a probability below 1e-15" in " ".join(text.split())

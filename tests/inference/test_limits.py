@@ -180,7 +180,7 @@ PLATT = {"platt": calibrators.Platt()}
         lambda: cs.learner_audit(ROWS, n_resamples=MANY),
         lambda: cs.equal_curves_test(ROWS, "g", n_resamples=MANY),
         lambda: cs.required_n(generators.GaussianMixture(1, 1), cs.ECE(), n_resamples=MANY),
-        lambda: cs.required_n(generators.GaussianMixture(1, 1), cs.ECE(), n_runs=MANY),
+        lambda: cs.required_n(generators.GaussianMixture(1, 1), cs.ECE(), n_repeats=MANY),
         lambda: cs.Bootstrap(MANY),
         lambda: cs.Sequential(MANY),
         lambda: cs.Multiplier(MANY),

@@ -170,7 +170,7 @@ WAYS = {
         {"temperature": cs.calibrators.Temperature()}, s, estimator=e, n_resamples=39, rng=0, **lens
     ),
     "minimum_detectable": lambda _, e, **lens: cs.minimum_detectable(
-        cs.ErrorFamily(), 200, e, n_runs=80, null=cs.Consistency(39), rng=0, **lens
+        cs.ErrorFamily(), 200, e, n_repeats=80, null=cs.Consistency(39), rng=0, **lens
     ),
 }
 
@@ -196,7 +196,7 @@ def test_a_lens_before_a_test_that_is_a_function():
         assert len(sample.labels) == 2
         return cs.calibration_test(sample, cs.Spiegelhalter(), null=cs.Consistency(99), rng=rng).pvalue
 
-    found = cs.minimum_detectable(cs.ErrorFamily(), 300, pvalue, lens=TOP, n_runs=80, rng=0)
+    found = cs.minimum_detectable(cs.ErrorFamily(), 300, pvalue, lens=TOP, n_repeats=80, rng=0)
     assert str(found.test) == "TopLabel() | pvalue"
 
 
@@ -277,10 +277,10 @@ ASKED = {
     "learner_audit": lambda s, **more: cs.learner_audit(s, "site", n_blocks=1, rng=0, **more),
     "trajectory": lambda s, **more: cs.trajectory({1: s}, {"ECE": CELLS}, rng=0, **more),
     "required_n": lambda _, **more: cs.required_n(
-        cs.generators.BetaPredictions(1, 1, cs.generators.Slope(0.3)), cs.Spiegelhalter(), n_runs=80, rng=0, **more
+        cs.generators.BetaPredictions(1, 1, cs.generators.Slope(0.3)), cs.Spiegelhalter(), n_repeats=80, rng=0, **more
     ),
     "minimum_detectable": lambda _, **more: cs.minimum_detectable(
-        cs.ErrorFamily(), 200, cs.Spiegelhalter(), n_runs=80, rng=0, **more
+        cs.ErrorFamily(), 200, cs.Spiegelhalter(), n_repeats=80, rng=0, **more
     ),
 }
 JOINT = ["multiple_test", "omnibus_test", "subgroup_audit", "scan_variables"]

@@ -127,12 +127,12 @@ def test_events_that_nobody_expected_are_infinitely_many_times_as_many():
 
 def test_a_statistic_that_is_infinite():
     sample = cs.Sample([1, 0, 1], [0.0, 0.3, 0.6], labels=[0, 1])
-    found = cs.calibration_test(sample, cs.LogScore(clip=0), rng=0)
+    found = cs.calibration_test(sample, cs.LogScore(smallest=0), rng=0)
     assert found.statistic == np.inf
     values = found.to_dict()
     assert values["statistic"] is None
     json.dumps(values, allow_nan=False)
-    estimated = cs.estimate(sample, cs.LogScore(clip=0), rng=0)
+    estimated = cs.estimate(sample, cs.LogScore(smallest=0), rng=0)
     assert estimated.estimate == np.inf
     assert json.loads(json.dumps(estimated.to_dict(), allow_nan=False))["estimate"] is None
 

@@ -58,11 +58,11 @@ def by_variable():
 
 def labels_needed():
     world = cs.generators.BetaPredictions(1, 1, cs.generators.Slope(0.3))
-    return cs.required_n(world, cs.Spiegelhalter(), n_runs=100, rng=0)
+    return cs.required_n(world, cs.Spiegelhalter(), n_repeats=100, rng=0)
 
 
 def error_found():
-    return cs.minimum_detectable(cs.ErrorFamily(), 200, cs.Spiegelhalter(), n_runs=100, rng=0)
+    return cs.minimum_detectable(cs.ErrorFamily(), 200, cs.Spiegelhalter(), n_repeats=100, rng=0)
 
 
 def in_groups():
@@ -95,7 +95,7 @@ RESULTS = {
     "SubgroupAudit": lambda: cs.subgroup_audit(in_groups(), "site", n_resamples=19, rng=0),
     "VariableScan": lambda: cs.scan_variables(in_groups(), n_resamples=19, rng=0),
     "LearnerAudit": lambda: cs.learner_audit(in_groups(), n_blocks=1, n_resamples=19, rng=0),
-    "LeafTable": lambda: cs.leaf_table({key: [-1] for key in NODES}, sample(), variables=[...]),
+    "LeafTable": lambda: cs.leaf_table(sample(), {key: [-1] for key in NODES}, variables=[...]),
     "EqualCurvesTest": lambda: cs.equal_curves_test(in_groups(), "site", n_resamples=19, rng=0),
     "Desiderata": lambda: cs.desiderata(sample(), n_resamples=99, rng=0),
     "Desiderata of a world": lambda: cs.desiderata(cs.generators.FinitePredictions([0.2, 0.6], [0.1, 0.5])),

@@ -160,7 +160,7 @@ def other_labels():
     [
         (one_short, L2, {}, "'good' and 'bad': a paired comparison needs the same rows.*1000 and 999 rows; give every"),
         (other_labels, L2, {}, "'good' and 'bad': the models have different labels"),
-        (lambda: {"a": samples()["good"]}, L2, {}, "models must map at least two names to samples, but is of 1"),
+        (lambda: {"a": samples()["good"]}, L2, {}, "samples must map at least two names to samples, but is of 1"),
         (lambda: list(samples().values()), L2, {}, "at least two names to samples, but is a list"),
         (samples, cs.Kuiper(), {}, r"compare_models: Kuiper.*use DebiasedL2\(EqualMass\(15\)\)"),
         (samples, L2, {"adjust": "fdr"}, "it must be one of 'max-t', 'holm', 'fdr_by'"),

@@ -30,7 +30,7 @@ def world(n=3000, seed=0):
 
 
 def test_a_small_table_by_hand():
-    found = cs.leaf_table(TREE, SAMPLE, variables=("age", "score"))
+    found = cs.leaf_table(SAMPLE, TREE, variables=("age", "score"))
     assert [leaf.conditions for leaf in found.leaves] == [
         ("age at most 2",),
         ("age above 2", "score at most 0.4"),
@@ -44,7 +44,7 @@ def test_a_small_table_by_hand():
 
 
 def test_intervals_are_binomial_and_hold_together():
-    found = cs.leaf_table(TREE, SAMPLE, variables=("age", "score"), confidence_level=0.9)
+    found = cs.leaf_table(SAMPLE, TREE, variables=("age", "score"), confidence_level=0.9)
     tail = (1 - 0.9 ** (1 / 3)) / 2
     for leaf in found.leaves:
         k = round(leaf.mean_outcome * leaf.n)
@@ -55,19 +55,19 @@ def test_intervals_are_binomial_and_hold_together():
 
 
 def test_two_leaves_and_a_binning_are_the_same_as_arguments():
-    top = cs.leaf_table(TREE, SAMPLE, variables=("age", "score"), n_leaves=2)
+    top = cs.leaf_table(SAMPLE, TREE, variables=("age", "score"), n_leaves=2)
     assert [leaf.name for leaf in top.leaves] == ["age at most 2", "age above 2"]
     binning = cs.TreeLeaves(TREE, ("age", "score"), 2)
-    assert cs.leaf_table(binning, SAMPLE).to_dict() == top.to_dict()
+    assert cs.leaf_table(SAMPLE, binning).to_dict() == top.to_dict()
     with pytest.raises(ValueError, match="leave out variables and n_leaves"):
-        cs.leaf_table(binning, SAMPLE, n_leaves=2)
+        cs.leaf_table(SAMPLE, binning, n_leaves=2)
 
 
 def test_rows_of_a_leaf_are_those_that_its_words_say():
     sample = world()
     columns = pd.DataFrame({name: sample.predictions.variables[name].values for name in ("x", "kind", "flag")})
     model = DecisionTreeClassifier(max_depth=4, min_samples_leaf=40, random_state=0).fit(columns, sample.outcomes)
-    found = cs.leaf_table(model, sample)
+    found = cs.leaf_table(sample, model)
     assert len(found.leaves) == model.get_n_leaves() > 6
     for leaf in found.leaves:
         inside = np.ones(len(sample), dtype=bool)
@@ -96,13 +96,13 @@ def test_differences_are_the_terms_of_the_expected_error():
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(
         np.ones((9, 1)) * np.arange(9)[:, None] / 9, [0, 1, 1] * 3
     )
-    found = cs.leaf_table(model, sample, variables="x")
+    found = cs.leaf_table(sample, model, variables="x")
     mean = sum(leaf.n * abs(leaf.error) for leaf in found.leaves) / len(sample)
     assert cs.ECE(cs.TreeLeaves(model, "x"))(sample) == pytest.approx(mean)
 
 
 def test_what_is_off_is_found_and_told():
-    found = cs.grow_leaf_table(world(8000), ["x", "sex"], depth=2, rng=0)
+    found = cs.grow_leaf_table(world(8000), ["x", "sex"], max_depth=2, rng=0)
     first, *_ = found.rejected
     assert first.direction == "predicts too low"
     assert set(first.conditions) >= {"sex f"}
@@ -128,7 +128,7 @@ def test_the_text_fits(width):
 
 
 def test_the_frame_has_a_row_for_each_leaf():
-    found = cs.leaf_table(TREE, SAMPLE, variables=("age", "score"))
+    found = cs.leaf_table(SAMPLE, TREE, variables=("age", "score"))
     frame = found.to_frame()
     assert frame.index.tolist() == [leaf.name for leaf in found.leaves]
     assert frame.columns.to_list() == [
@@ -138,13 +138,13 @@ def test_the_frame_has_a_row_for_each_leaf():
 
 def test_a_tree_has_not_seen_the_rows_that_judge_it():
     sample = world(1000)
-    found = cs.grow_leaf_table(sample, ["x"], depth=2, share=0.3, rng=5)
+    found = cs.grow_leaf_table(sample, ["x"], max_depth=2, share=0.3, rng=5)
     order = cs.as_generator(5).permutation(1000)
     grown, unseen = order[:300], order[300:]
     x = sample.predictions.variables["x"].values[:, None]
     model = DecisionTreeClassifier(max_depth=2, min_samples_leaf=round(50 * 3 / 7), random_state=0)
     model.fit(x[grown], sample.outcomes[grown])
-    expected = cs.leaf_table(model, sample.take(unseen), variables="x")
+    expected = cs.leaf_table(sample.take(unseen), model, variables="x")
     assert [leaf.to_dict() for leaf in found.leaves] == [leaf.to_dict() for leaf in expected.leaves]
     assert found.n == 700
     assert "grown on 300 others" in " ".join(found.to_text(verbose=True).split())
@@ -157,13 +157,13 @@ def test_missing_values_categories_and_weights():
     columns = {"x": x, "when": np.where(np.arange(2000) % 7 == 0, "never", sex)}
     with pytest.raises(ValueError, match="is missing in 667 of 2000 rows"):
         cs.grow_leaf_table(sample, columns, rng=0)
-    found = cs.grow_leaf_table(sample, columns, missing="level", depth=3, rng=0)
+    found = cs.grow_leaf_table(sample, columns, missing="level", max_depth=3, rng=0)
     words = {words for leaf in found.leaves for words in leaf.conditions}
     assert {"when late", "when not late"} <= words
     weights = np.arange(2000) % 3.0
     weighted = cs.Sample(sample.outcomes, sample.y_prob[:, 1], variables={"x": np.arange(2000)}, sample_weight=weights)
     heavy = cs.leaf_table(
-        TREE | {"left": [1, -1, -1, -1, -1], "threshold": [999.5, 0, 0, 0, 0]}, weighted, variables=["x", "x"]
+        weighted, TREE | {"left": [1, -1, -1, -1, -1], "threshold": [999.5, 0, 0, 0, 0]}, variables=["x", "x"]
     )
     rows = (np.arange(2000) <= 999) & (weights > 0)
     assert heavy.leaves[0].n == rows.sum()
@@ -172,13 +172,13 @@ def test_missing_values_categories_and_weights():
 
 def test_numbers_of_any_size_can_be_split():
     sample = world(400)
-    found = cs.grow_leaf_table(sample, {"x": np.where(sample.outcomes == 1, 1e300, -1e300)}, depth=1, rng=0)
+    found = cs.grow_leaf_table(sample, {"x": np.where(sample.outcomes == 1, 1e300, -1e300)}, max_depth=1, rng=0)
     assert [leaf.mean_outcome for leaf in found.leaves] == pytest.approx([0, 1])
 
 
 def test_leaves_without_a_row_are_told():
     young = SAMPLE.take(SAMPLE.predictions.variables["age"].values < 3)
-    found = cs.leaf_table(TREE, young, variables=("age", "score"))
+    found = cs.leaf_table(young, TREE, variables=("age", "score"))
     assert [leaf.n for leaf in found.leaves] == [3]
     assert found.notes == ("2 of 3 leaves have no row here",)
     assert "in the one leaf (n = 3)" in found.verdict
@@ -187,17 +187,17 @@ def test_leaves_without_a_row_are_told():
 def test_the_prediction_can_be_split_and_a_lens_looked_through():
     three = cs.Sample([0, 1, 2] * 40, np.tile([[0.5, 0.3, 0.2], [0.1, 0.6, 0.3]], (60, 1)))
     tree = {"left": [1, -1, -1], "right": [2, -1, -1], "feature": [0] * 3, "threshold": [0.55] * 3}
-    found = cs.leaf_table(tree, three, variables=[...], lens=cs.TopLabel())
+    found = cs.leaf_table(three, tree, variables=[...], lens=cs.TopLabel())
     assert [leaf.name for leaf in found.leaves] == ["prediction 0.5", "prediction 0.6"]
     assert {leaf.direction for leaf in found.leaves} <= {"", "overconfident"}
     with pytest.raises(ValueError, match="two outcomes, but through Canonical"):
-        cs.leaf_table(tree, three, variables=[...])
+        cs.leaf_table(three, tree, variables=[...])
 
 
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"depth": 0}, ValueError, "depth is 0"),
+        ({"max_depth": 0}, ValueError, "max_depth is 0"),
         ({"share": 1.5}, ValueError, "share is 1.5"),
         (
             {"min_size": 400},
@@ -226,7 +226,7 @@ def test_an_error_of_all_rows_is_no_error_of_a_leaf(weights):
     def found(times):
         happened = rng.random(n) < times * p
         return cs.leaf_table(
-            tree, cs.Sample(happened, p, variables={"age": age}, sample_weight=weight), variables="age"
+            cs.Sample(happened, p, variables={"age": age}, sample_weight=weight), tree, variables="age"
         )
 
     alike = found(3)
@@ -248,15 +248,15 @@ def test_leaves_with_the_error_of_all_rows_are_seldom_apart():
         rng = np.random.default_rng(seed)
         p, x = rng.uniform(0.1, 0.6, 1000), rng.random(1000)
         sample = cs.Sample(rng.random(1000) < p + 0.1, p, variables={"x": x})
-        named += any(cs.leaf_table(tree, sample, variables="x").apart)
+        named += any(cs.leaf_table(sample, tree, variables="x").apart)
     assert named / runs <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / runs)
 
 
 def test_an_unfitted_tree_is_refused():
     with pytest.raises(ValueError, match="has no tree_: fit it first"):
-        cs.leaf_table(DecisionTreeClassifier(), SAMPLE)
+        cs.leaf_table(SAMPLE, DecisionTreeClassifier())
     with pytest.raises(ValueError, match="the sample has no such variable"):
-        cs.leaf_table(TREE, SAMPLE, variables=("age", "bmi"))
+        cs.leaf_table(SAMPLE, TREE, variables=("age", "bmi"))
 
 
 def visits(number, times, groups=True):
@@ -274,7 +274,7 @@ SPLIT = {"left": [1, -1, -1], "right": [2, -1, -1], "feature": [0, 0, 0], "thres
 
 def test_a_leaf_of_clusters_says_no_more_than_as_many_rows():
     one, many, blind = (
-        cs.leaf_table(SPLIT, visits(80, times, groups), variables="age").leaves[1]
+        cs.leaf_table(visits(80, times, groups), SPLIT, variables="age").leaves[1]
         for times, groups in ((1, False), (10, True), (10, False))
     )
     widths = [np.ptp(leaf.confidence_interval) for leaf in (one, many, blind)]
@@ -286,7 +286,7 @@ def test_a_leaf_of_clusters_says_no_more_than_as_many_rows():
 
 def test_a_bound_of_clusters_is_where_their_divergence_is_the_budget():
     sample = visits(40, 5)
-    found = cs.leaf_table(SPLIT, sample, variables="age")
+    found = cs.leaf_table(sample, SPLIT, variables="age")
     for leaf in found.leaves:
         low = leaf.confidence_interval[0] + leaf.mean_prediction
         seen = min(leaf.mean_outcome, 1.0)
@@ -300,13 +300,13 @@ def test_a_leaf_where_it_always_happens_is_bounded_from_below():
     """Its mean may be above one by rounding."""
     weights = np.full(30, 0.1)
     sample = cs.Sample(np.ones(30), np.full(30, 0.5), labels=[0, 1], sample_weight=weights, groups=np.arange(30) // 3)
-    low, high = cs.leaf_table(SPLIT, sample, variables=[...]).overall.confidence_interval
+    low, high = cs.leaf_table(sample, SPLIT, variables=[...]).overall.confidence_interval
     assert low == pytest.approx(0.025 ** (1 / 10) - 0.5)
     assert high == 0.5
 
 
 def test_a_tree_is_grown_and_judged_on_whole_clusters():
     sample = visits(200, 4)
-    found = cs.grow_leaf_table(sample, depth=1, rng=0)
+    found = cs.grow_leaf_table(sample, max_depth=1, rng=0)
     assert (found.clusters.number, found.n) == (100, 400)
     assert [leaf.name for leaf in found.leaves] == ["age 40", "age 60"]

@@ -108,7 +108,7 @@ def test_cells_to_begin_with_may_be_those_of_a_binning():
 
 def test_a_certain_loss_that_is_infinite_is_merged_first():
     world = FinitePredictions([0.0, 0.3, 0.9], [0.1, 0.3, 0.9])
-    path = cs.simplify(world, 2, keep=cs.LogScore(clip=0))
+    path = cs.simplify(world, 2, keep=cs.LogScore(smallest=0))
     assert np.isinf(path.loss[0])
     assert cells_of(path.merged()) == pytest.approx([0.15, 0.9])
 

@@ -17,7 +17,7 @@ CASES = [
     (LikelihoodRatioBets(), 2),
     (LikelihoodRatioBets(n_cells=3, restart_every=50, n_restarts=2), 2),
     (KernelBets(), 3),
-    (KernelBets(cs.LaplaceKernel(), 0.2, n_anchors=40), 2),
+    (KernelBets(0.2, cs.LaplaceKernel(), n_anchors=40), 2),
 ]
 each_case = pytest.mark.parametrize(("bets", "n_classes"), CASES, ids=repr)
 
@@ -146,7 +146,7 @@ def naive_kernel(chances, outcomes, bandwidth):
 
 def test_kernel_bets_are_the_plain_loop():
     chances, outcomes = rows_of(100, 3)
-    found = KernelBets(cs.GaussianKernel(), 0.3).start(3).bet(chances, outcomes)
+    found = KernelBets(0.3, cs.GaussianKernel()).start(3).bet(chances, outcomes)
     assert np.allclose(found, naive_kernel(chances, outcomes, 0.3), rtol=1e-9, atol=1e-12)
 
 

@@ -104,7 +104,7 @@ def test_a_change_of_the_difference_is_found():
     assert "between old and new" in monitor.plot().caption
 
 
-@pytest.mark.parametrize("score", [cs.BrierScore(), cs.LogScore(clip=0.001)])
+@pytest.mark.parametrize("score", [cs.BrierScore(), cs.LogScore(smallest=0.001)])
 def test_evidence_does_not_depend_on_how_rows_arrive(score, tmp_path):
     rows, y = two_models(400)
     whole, parts = fed(rows, y, score=score), DifferenceMonitor(("old", "new"), score)
@@ -154,7 +154,7 @@ def test_models_that_agree_are_no_evidence():
     [
         (lambda: DifferenceMonitor(("old",)), ValueError, "names of two models"),
         (lambda: DifferenceMonitor(("old", "old")), ValueError, "names of two models"),
-        (lambda: DifferenceMonitor(("a", "b"), cs.LogScore(clip=0)), ValueError, "has no bound"),
+        (lambda: DifferenceMonitor(("a", "b"), cs.LogScore(smallest=0)), ValueError, "has no bound"),
         (lambda: DifferenceMonitor(("a", "b"), cs.ECE()), TypeError, "a score"),
         (
             lambda: DifferenceMonitor(("a", "b")).update([0.1], [0]),
@@ -182,5 +182,5 @@ def test_the_state_of_a_monitor_of_one_model_is_refused(tmp_path):
         DifferenceMonitor.load(tmp_path / "one")
     with pytest.raises(ValueError, match="another kind of monitor than Monitor"):
         cs.Monitor.load(tmp_path / "two")
-    with pytest.raises(ValueError, match="another monitor: it has models"):
+    with pytest.raises(ValueError, match="another monitor: it has names"):
         DifferenceMonitor(("old", "other")).restore(tmp_path / "two")

@@ -182,7 +182,7 @@ def test_a_bad_row_is_named_and_nothing_is_lost(arguments, message):
 
 
 def test_bad_rows_are_skipped_on_request():
-    monitor = Monitor(bad_rows="skip")
+    monitor = Monitor(bad_rows="omit")
     monitor.update([0.5, np.nan, 0.2, 0.3], [0, 1, "x", 0])
     found = monitor.to_dict()
     assert (found["n_rows"], found["n_skipped"], found["n_worst"]) == (3, 1, 1)
@@ -256,7 +256,7 @@ MORE_OUTCOMES = [cs.Canonical(), cs.TopK(2), cs.Region.between("c", 0.1, 0.9)]
 WATCHED = [(lens, LikelihoodRatioBets()) for lens in TWO_OUTCOMES] + [
     (lens, bets)
     for lens in TWO_OUTCOMES + MORE_OUTCOMES
-    for bets in (KernelBets(), KernelBets(cs.LaplaceKernel(), 0.2, 40))
+    for bets in (KernelBets(), KernelBets(0.2, cs.LaplaceKernel(), 40))
 ]
 
 
@@ -267,7 +267,7 @@ def test_a_row_without_a_usable_label_counts_as_the_worst_through_every_lens(len
     p = rng.dirichlet([1, 1, 1], 400)
     sharp = p**2 / (p**2).sum(axis=1, keepdims=True)
     y = np.array(["a", "b", "c"])[(p.cumsum(axis=1) < rng.random((400, 1))).sum(axis=1)]
-    after, before = {}, Monitor(lens, ("a", "b", "c"), bets, bad_rows="skip")
+    after, before = {}, Monitor(lens, ("a", "b", "c"), bets, bad_rows="omit")
     before.update(sharp, y)
     for label in ("a", "b", "c", "?"):
         monitor = copy.deepcopy(before)
@@ -287,7 +287,7 @@ def test_one_bad_label_in_a_hundred_delays_the_alarm_but_does_not_prevent_it(len
     y = (p.cumsum(axis=1) < rng.random((3000, 1))).sum(axis=1).astype(object)
     sound = fed((sharp, y), lens=lens, labels=(0, 1, 2))
     y[::100] = "?"
-    marred = fed((sharp, y), lens=lens, labels=(0, 1, 2), bad_rows="skip")
+    marred = fed((sharp, y), lens=lens, labels=(0, 1, 2), bad_rows="omit")
     assert sound.alarm_row <= marred.alarm_row < sound.alarm_row + 100
 
 
@@ -297,8 +297,8 @@ def test_one_bad_label_in_a_hundred_delays_the_alarm_but_does_not_prevent_it(len
         {},
         {"order": "arrival", "level": 0.01, "name": "v3"},
         {"lens": cs.TopLabel(), "labels": ("a", "b", "c")},
-        {"lens": cs.ClassWise("b"), "labels": ("a", "b", "c"), "bets": KernelBets(cs.LaplaceKernel(), 0.2, 50)},
-        {"labels": (False, True), "bad_rows": "skip"},
+        {"lens": cs.ClassWise("b"), "labels": ("a", "b", "c"), "bets": KernelBets(0.2, cs.LaplaceKernel(), 50)},
+        {"labels": (False, True), "bad_rows": "omit"},
     ],
     ids=str,
 )
@@ -356,7 +356,7 @@ def test_of_more_classes_the_top_one_says_which_way_predictions_err():
 
 
 def test_rows_without_a_label_are_in_neither_sum():
-    monitor = Monitor(bad_rows="skip")
+    monitor = Monitor(bad_rows="omit")
     p, y = world(600, power=3.0)
     known = np.arange(600) % 10 > 0
     monitor.update(p, [int(each) if kept else "?" for each, kept in zip(y, known, strict=True)])
@@ -569,7 +569,7 @@ def test_what_the_memory_of_rows_cannot_tell_is_refused():
 
 
 def test_rows_that_were_skipped_count_as_fed():
-    monitor = Monitor(bad_rows="skip")
+    monitor = Monitor(bad_rows="omit")
     monitor.update([0.5, 0.5, np.nan], [0, 1, 0], id=[1, 2, 3])
     assert monitor.seen_before([1, 2, 3, 4]) == 3
 
@@ -577,7 +577,7 @@ def test_rows_that_were_skipped_count_as_fed():
 def test_how_rows_are_taken_may_change_on_the_way(tmp_path):
     p, y = world(30)
     fed((p, y), name="m").save(tmp_path / "state")
-    other = Monitor(name="m", bad_rows="skip", max_waiting=7, when_full="worst label")
+    other = Monitor(name="m", bad_rows="omit", max_waiting=7, when_full="worst label")
     other.restore(tmp_path / "state")
     assert other.log_e == fed((p, y)).log_e
     other.update([np.nan, 0.5], [1, 1])

@@ -154,7 +154,7 @@ def test_pvalues_have_no_floor_of_draws():
 def test_what_is_infinite_or_certain():
     sure = cs.calibration_test(cs.Sample([0, 1, 1], [0.0, 1.0, 1.0]), cs.BrierScore())
     assert (sure.statistic, sure.pvalue, sure.null_distribution.description) == (0.0, 1.0, "exact")
-    impossible = cs.calibration_test(cs.Sample([1, 1, 0], [0.0, 0.7, 0.2]), cs.LogScore(clip=0))
+    impossible = cs.calibration_test(cs.Sample([1, 1, 0], [0.0, 0.7, 0.2]), cs.LogScore(smallest=0))
     assert impossible.statistic == np.inf
     assert impossible.pvalue == impossible.null_distribution.floor
 

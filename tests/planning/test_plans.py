@@ -80,12 +80,12 @@ def test_a_family_of_three_classes_is_measured_through_its_lens():
 
 
 def test_the_same_rng_gives_the_same_plan():
-    first, second = (required_n(OFF, mean_z, n_runs=200, rng=3).to_dict() for _ in range(2))
+    first, second = (required_n(OFF, mean_z, n_repeats=200, rng=3).to_dict() for _ in range(2))
     assert first == second
 
 
 def test_a_plan_of_an_estimator_prints_itself():
-    plan = required_n(g.BetaPredictions(1, 1, g.Slope(0.4)), cs.ECE(cs.EqualMass(5)), n_runs=100, rng=0)
+    plan = required_n(g.BetaPredictions(1, 1, g.Slope(0.4)), cs.ECE(cs.EqualMass(5)), n_repeats=100, rng=0)
     assert plan.verdict == (
         f"About {plan.n} labels (95 %: {plan.interval[0]} to {plan.interval[1]}) are needed to see a calibration "
         f"error of {plan.true_error:.4g} with a chance of 80 %, in a test at 5 %, if uniform predictions are "
@@ -95,12 +95,12 @@ def test_a_plan_of_an_estimator_prints_itself():
     assert "calibration_test of ECE(binning=EqualMass(n_bins=5)) at level 0.05" in plan.to_text(200, verbose=True)
     assert "Monte Carlo standard error of" in plan.to_text(200, verbose=True)
     frame = plan.to_frame()
-    assert frame["runs"].sum() == plan.to_dict()["n_runs"]
+    assert frame["runs"].sum() == plan.to_dict()["n_repeats"]
     assert (frame["rejections"] <= frame["runs"]).all()
 
 
 def test_a_smallest_effect_prints_itself():
-    found = minimum_detectable(ErrorFamily(direction="too low"), 400, mean_z, n_runs=100, rng=0)
+    found = minimum_detectable(ErrorFamily(direction="too low"), 400, mean_z, n_repeats=100, rng=0)
     low, high = found.interval
     assert low < found.effect < high
     assert float(found.model.truth(cs.ECE())) == pytest.approx(found.effect, abs=1e-6)
@@ -114,8 +114,8 @@ def test_a_power_out_of_reach_is_an_error():
 
 
 def test_power_that_falls_with_the_level():
-    strict = required_n(OFF, mean_z, level=0.001, n_runs=300, rng=0)
-    assert strict.n > required_n(OFF, mean_z, n_runs=300, rng=0).n
+    strict = required_n(OFF, mean_z, level=0.001, n_repeats=300, rng=0)
+    assert strict.n > required_n(OFF, mean_z, n_repeats=300, rng=0).n
     assert known_power(0.5, strict.n) > 0.9
 
 
@@ -164,7 +164,7 @@ def test_the_end_of_a_family_is_not_an_answer_where_the_power_is_not_reached(mos
         return OFF
 
     def plan():
-        return minimum_detectable(family, 30, test, bounds=(0.01, 1.0), n_runs=2000, rng=0)
+        return minimum_detectable(family, 30, test, bounds=(0.01, 1.0), n_repeats=2000, rng=0)
 
     if reached:
         assert plan().effect == pytest.approx(0.8 / 0.9, abs=0.05)
@@ -195,31 +195,31 @@ def test_a_plan_says_of_which_predictions_it_is():
 
 
 def test_the_true_error_is_a_number_beside_what_it_is():
-    found = required_n(OFF, mean_z, n_runs=80, rng=0).to_dict()
+    found = required_n(OFF, mean_z, n_repeats=80, rng=0).to_dict()
     assert found["true_error"] == pytest.approx(float(OFF.truth(cs.ECE())))
     assert found["which_error"] == "unbinned ECE, total variation, through Canonical()"
 
 
 def test_rows_in_clusters_are_planned_on_a_clustered_world():
-    plan = required_n(OFF, clustered_z, n_runs=100, cluster_size=8, correlation=0.3, rng=0)
+    plan = required_n(OFF, clustered_z, n_repeats=100, cluster_size=8, correlation=0.3, rng=0)
     assert plan.model == g.Clustered(OFF, 8, 0.3, "constant")
     assert plan.to_dict()["design_effect"] == pytest.approx(3.1)
     said = "and rows come in clusters of 8 rows with the same prediction and a correlation of 0.3 (design effect 3.1)."
     assert said in " ".join(str(plan).split())
-    same = required_n(g.Clustered(OFF, 8, 0.3, "constant"), clustered_z, n_runs=100, rng=0)
+    same = required_n(g.Clustered(OFF, 8, 0.3, "constant"), clustered_z, n_repeats=100, rng=0)
     assert same.to_dict() == plan.to_dict()
     varying = assumed(g.Clustered(OFF, (2, 14), 0.3))
     assert varying.endswith(
         "clusters of 8 rows on average with predictions that vary and a correlation of 0.3 (design effect 4.45)"
     )
-    assert "design_effect" not in required_n(OFF, mean_z, n_runs=50, rng=0).to_dict()
+    assert "design_effect" not in required_n(OFF, mean_z, n_repeats=50, rng=0).to_dict()
 
 
 def test_the_smallest_effect_in_clusters_is_larger():
     def family(shift):
         return g.BetaPredictions(1, 1, g.LogitShift(shift))
 
-    options = {"bounds": (0.01, 3), "n_runs": 200, "rng": 0}
+    options = {"bounds": (0.01, 3), "n_repeats": 200, "rng": 0}
     alone = minimum_detectable(family, 800, mean_z, **options)
     found = minimum_detectable(family, 800, clustered_z, cluster_size=8, correlation=0.9, **options)
     assert found.effect / alone.effect == pytest.approx(np.sqrt(1 + 7 * 0.9), rel=0.35)

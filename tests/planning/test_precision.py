@@ -62,7 +62,7 @@ def test_what_is_refused(predictions, options, words):
 
 @pytest.mark.slow
 def test_an_error_alone_is_planned_for_by_the_default_test():
-    plan = cs.required_n(0.2, n_runs=10, n_resamples=19, level=0.1, rng=0)
+    plan = cs.required_n(0.2, n_repeats=10, n_resamples=19, level=0.1, rng=0)
     assert plan.true_error == pytest.approx(0.2)
     assert "ECE(binning=EqualMass(n_bins=15))" in str(plan.test)
 

@@ -44,11 +44,11 @@ def buckets(p, y, place):
     return cs.Sample.from_buckets(total, events=events, trials=trials)
 
 
-def runs(world, chance, answer, n_runs=RUNS):
+def runs(world, chance, answer, n_repeats=RUNS):
     """Answers (runs,) to samples of buckets, whose rows have chances that are a function of the prediction."""
     draw, n = WORLDS[world]
     rng, found = np.random.default_rng(SEED), []
-    for _ in range(n_runs):
+    for _ in range(n_repeats):
         p, place = draw(rng, n)
         q = chance(p)
         found.append(answer(buckets(p, rng.random(n) < q, place), p, q, place))

@@ -19,7 +19,7 @@ from calibstat.estimators.scores import BrierScore, LogScore
 from calibstat.monitoring.difference import DifferenceMonitor
 
 SEED, N, STEP, LEVEL, RUNS = 20261124, 2000, 20, 0.05, 40
-LOG = LogScore(clip=0.001)
+LOG = LogScore(smallest=0.001)
 
 
 def equally_far(n, rng):

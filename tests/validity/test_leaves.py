@@ -26,7 +26,7 @@ def share_that_holds(n, largest, weighted, confidence_level):
         chance = np.clip(p * (0.5 + x) + 0.02 * rng.random(n), 0, 1)
         weights = rng.uniform(0.5, 2, n) if weighted else None
         sample = cs.Sample(rng.random(n) < chance, p, variables={"x": x}, sample_weight=weights, labels=[False, True])
-        found = cs.leaf_table(binning, sample, confidence_level=confidence_level)
+        found = cs.leaf_table(sample, binning, confidence_level=confidence_level)
         cell, mass = (8 * x).astype(int), np.ones(n) if weights is None else weights
         total = np.bincount(cell, mass, 8)
         truth = (np.bincount(cell, mass * (chance - p), 8) / np.where(total > 0, total, np.nan))[total > 0]

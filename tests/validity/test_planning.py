@@ -92,7 +92,7 @@ def test_intervals_cover_the_crossing():
     runs = 40
     model = g.BetaPredictions(1, 1, g.LogitShift(0.5))
     asked = next(n for n in range(10, 10_000) if known_power(0.5, n) >= 0.8)
-    plans = [required_n(model, mean_z, n_runs=300, rng=SEED + run) for run in range(runs)]
+    plans = [required_n(model, mean_z, n_repeats=300, rng=SEED + run) for run in range(runs)]
     covered = np.mean([low - 1 <= asked <= high + 1 for low, high in (plan.interval for plan in plans)])
     assert covered >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / runs)
     # the negative control: intervals a fifth as wide do not

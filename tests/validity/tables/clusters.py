@@ -238,7 +238,7 @@ def of_monotone_band(d: Drawn) -> Said:
 
 def of_leaves(d: Drawn) -> Said:
     """All leaves of a tree that was grown on other clusters, which differ by chance alone."""
-    found = cs.grow_leaf_table(d.seen, depth=2, min_size=10, rng=d.rng)
+    found = cs.grow_leaf_table(d.seen, max_depth=2, min_size=10, rng=d.rng)
     return {"": not found.rejected}
 
 
