@@ -238,12 +238,14 @@ def excess(predictions: Predictions, score: Score) -> Floats:
 def _gaps(rows: Floats, score: Score) -> Floats:
     # |onehot(k) - p|^2 = 1 - 2 p_k + sum p^2, of which only -2 p_k depends on the label
     scores = -2 * rows if score == "brier" else -np.log(np.clip(rows, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
-    if len(rows) == 2:
-        gaps = rows[::-1] * (scores[1] - scores[0])
-        np.negative(gaps[0], out=gaps[0])
-    else:
-        gaps = scores - np.einsum("kn,kn->n", rows, scores)
     # Where all labels score alike, rounding must not look like a variance.
+    if len(rows) == 2:
+        step = scores[1] - scores[0]
+        step[np.abs(step) <= ROUNDING * np.abs(scores, out=scores).max(axis=0)] = 0.0
+        gaps = rows[::-1] * step
+        np.negative(gaps[0], out=gaps[0])
+        return gaps
+    gaps = scores - np.einsum("kn,kn->n", rows, scores)
     gaps[np.abs(gaps) <= ROUNDING * np.abs(scores, out=scores).max(axis=0)] = 0.0
     return gaps
 

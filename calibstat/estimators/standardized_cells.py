@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import ClassVar, final
 
@@ -95,7 +96,8 @@ class StandardizedL2(_StandardizedErrors):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells."""
         cells = self.binning.cut(predictions)
-        return ScalesEvaluator(predictions, cells.order, [cells.starts], self.denominator)
+        starts = np.unique(cells.starts)  # without empty cells
+        return ScalesEvaluator(predictions, cells.order, [starts], self.denominator)
 
 
 class ScalesEvaluator(Evaluator):
@@ -139,10 +141,9 @@ class ScalesEvaluator(Evaluator):
             if counts is None
             else masses**2 / counts * squared_residuals(self.predictions, placed)
         )
-        sums, squares = _prefix(vectors), _prefix(alone)
         best = np.full(len(vectors), -np.inf)
         for starts, (factor, deviation) in zip(self.scales, scales, strict=True):
-            products = (_sums_of_cells(sums, starts) ** 2).sum(axis=1) - _sums_of_cells(squares, starts)
+            products = (_sums_of_cells(vectors, starts) ** 2).sum(axis=1) - _sums_of_cells(alone, starts)
             best = np.maximum(best, (factor * products).sum(axis=-1) / deviation)
         return np.where(masses.sum(axis=-1) > 0, best, np.nan)
 
@@ -151,17 +152,21 @@ class ScalesEvaluator(Evaluator):
 
         What rounding leaves of a zero, where no label is uncertain, differs between replicates of one product.
         """
-        sums, best = _prefix(placed, np.int32), np.full(len(placed), -np.inf)
+        sums: Ints = np.zeros((len(placed), len(self.order) + 1), np.int32)
+        np.cumsum(placed, axis=-1, out=sums[:, 1:])
+        best = np.full(len(placed), -np.inf)
         singles = placed @ self._linear[0] + self._linear[1]
-        for scale, (starts, (factor, deviation)) in enumerate(zip(self.scales, self.fixed, strict=True)):
-            residual = _sums_of_cells(sums, starts) - _sums_of_cells(self._expected, starts)
+        each = zip(self.scales, self._expected, self.fixed, strict=True)
+        for scale, (starts, expected, (factor, deviation)) in enumerate(each):
+            events = np.take(sums, starts[1:], axis=-1) - np.take(sums, starts[:-1], axis=-1)
+            residual = events - expected
             best = np.maximum(best, (residual**2 @ factor[0] - singles[:, scale]) / deviation)
         return np.where(np.abs(best) > ROUNDING, best, 0.0) if len(self.order) else np.full(len(placed), np.nan)
 
     @cached_property
-    def _expected(self) -> Floats:
-        """The sums of the first 0, 1, ..., n predictions."""
-        return _prefix(self.predictions.event)
+    def _expected(self) -> list[Floats]:
+        """The sums of the predictions in the cells of each scale."""
+        return [_sums_of_cells(self.predictions.event, starts) for starts in self.scales]
 
     @cached_property
     def _linear(self) -> tuple[Floats, Floats]:
@@ -173,48 +178,59 @@ class ScalesEvaluator(Evaluator):
 
     def _scales(self, masses: Floats) -> list[tuple[Floats, Floats]]:
         """For each scale the factor of each cell's products (R, L) and the standard deviation (R,)."""
-        counts = self.predictions.multiplicity
-        weight, weight2, total = _prefix(masses), _prefix(masses**2 / counts), masses.sum(axis=-1)[:, None]
-        spread, spread2 = self._spreads(masses**2 / counts)
+        counts = np.broadcast_to(self.predictions.multiplicity, len(self.order))
+        total, spreads = masses.sum(axis=-1)[:, None], self._spreads(masses**2 / counts, counts)
         found = []
-        for starts, spreads in zip(self.scales, spread, strict=True):
-            whole = _sums_of_cells(weight, starts)
-            pairs = whole**2 - _sums_of_cells(weight2, starts)
+        for starts, spread in zip(self.scales, spreads, strict=True):
+            whole, pairs = _sums_of_cells(masses, starts), _root_of_pairs(masses, counts, starts) ** 2
             below = pairs if self.denominator == "pairs" else whole**2
-            # A single row has no pairs, even if rounding leaves a remainder.
+            # A row that outweighs the others of its cell is alone in it.
             factor = ratio(ratio(whole, total), np.where(pairs > ROUNDING * whole**2, below, 0.0))
-            variance = 2 * (factor**2 * np.maximum(spreads - _sums_of_cells(spread2, starts), 0.0)).sum(axis=-1)
-            found.append((factor, np.where(variance > 0, np.sqrt(variance), 1.0)))
+            deviation = math.sqrt(2) * np.hypot.reduce(factor * spread, axis=-1, initial=0.0)
+            found.append((factor, np.where(deviation > 0, deviation, 1.0)))
         return found
 
-    def _spreads(self, masses2: Floats) -> tuple[list[Floats], Floats]:
-        """Squared norms of each cell's summed covariance, and the prefix sums of those of single rows."""
-        counts = self.predictions.multiplicity
+    def _spreads(self, masses2: Floats, counts: Floats) -> list[Floats]:
+        """Return the root of the sum of <V_i, V_j> over pairs of rows of each cell (R, L), for each scale."""
         rows = self.predictions.chances
         first, second = (np.array([1]), np.array([1])) if rows.shape[1] == 2 else np.triu_indices(rows.shape[1])
         spreads = [np.zeros((len(masses2), len(starts) - 1)) for starts in self.scales]
-        single = np.zeros_like(masses2)
         for one, other in zip(first, second, strict=True):
-            times = 1.0 if one == other else 2.0
+            times = 1.0 if one == other else math.sqrt(2)
             # p (1 - p) as a product, for two classes, keeps its digits near 0 and 1.
-            variance = rows.prod(axis=1) if rows.shape[1] == 2 else rows[:, one] * ((one == other) - rows[:, other])
-            entry = masses2 * variance
-            single += times * entry**2 / counts
-            sums = _prefix(entry)
+            two = rows.shape[1] == 2
+            entry = masses2 * (rows.prod(axis=1) if two else rows[:, one] * np.abs((one == other) - rows[:, other]))
             for spread, starts in zip(spreads, self.scales, strict=True):
-                spread += times * _sums_of_cells(sums, starts) ** 2
-        return spreads, _prefix(single)
+                np.hypot(spread, times * _root_of_pairs(entry, counts, starts), out=spread)
+        return spreads
 
 
-def _prefix(values: Array, dtype: type = float) -> Array:
-    """Sums of the first 0, 1, ..., n values on the last axis."""
-    sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1), dtype)
-    np.cumsum(values, axis=-1, out=sums[..., 1:])
+def _root_of_pairs(values: Floats, counts: Floats, starts: Ints) -> Floats:
+    """Return the root of the sum of v_i v_j over pairs of different rows of each cell, of v >= 0 (R, n).
+
+    In units of the largest of the cell, squares of small numbers are not zero. All terms are positive: the square of
+    the sum less the squares would lose what the largest outweighs. A row that stands for `counts` (n,) rows adds their
+    pairs.
+    """
+    if not values.shape[-1]:
+        return np.zeros((len(values), len(starts) - 1))
+    largest = np.maximum.reduceat(values, starts[:-1], axis=-1)
+    unit = np.where(largest > 0, largest, 1.0)
+    values = values / np.repeat(unit, np.diff(starts), axis=-1)
+    rest = np.where(values < 1, values, 0.0)
+    number, others = _sums_of_cells((values == 1).astype(float), starts), _sums_of_cells(rest, starts)
+    pairs = number * (number - 1) + 2 * number * others
+    pairs += np.maximum(others**2 - _sums_of_cells(rest**2, starts), 0.0)
+    pairs += _sums_of_cells(values**2 * (1 - 1 / counts), starts)
+    return unit * np.sqrt(pairs)
+
+
+def _sums_of_cells(values: Floats, starts: Ints) -> Floats:
+    """Add up values (..., n) within each cell, none of which is empty, so that no other cell takes digits away."""
+    if not values.shape[-1]:
+        return np.zeros((*values.shape[:-1], len(starts) - 1))
+    sums: Floats = np.add.reduceat(values, starts[:-1], axis=-1)
     return sums
-
-
-def _sums_of_cells(sums: Floats, starts: Ints) -> Floats:
-    return np.diff(np.take(sums, starts, axis=-1), axis=-1)
 
 
 @final
