@@ -80,6 +80,7 @@ def summarise(result: xr.Dataset, level: float = LEVEL) -> xr.Dataset:
             "Sweep.run returned, or xarray.open_zarr(path) of its store."
         )
     check_share("level", level, LEVEL)
+    result = _in_few_pieces(result)
     found: dict[str, Any] = {}
     if "estimate" in result:
         found |= _of_estimates(result["estimate"], result["truth"], result.get("truth_error", 0.0))
@@ -88,6 +89,12 @@ def summarise(result: xr.Dataset, level: float = LEVEL) -> xr.Dataset:
     if "pvalue" in result:
         found |= _of_pvalues(result["pvalue"], result["miscalibration"], level)
     return _described(result, found, level)
+
+
+def _in_few_pieces(result: xr.Dataset) -> xr.Dataset:
+    """Join the blocks of a store into pieces that fit into memory, so that every step is not taken for each block."""
+    joined: dict[str, Any] = {"repeat": "auto", "block": -1}
+    return result.chunk({name: joined[name] for name in joined if name in result.dims}) if result.chunks else result
 
 
 def _of_estimates(estimate: Any, truth: Any, truth_error: Any) -> dict[str, Any]:
