@@ -287,10 +287,24 @@ def test_dependent_pvalues_are_combined_at_their_level():
 
 
 def test_a_density_is_not_divided_by_its_bandwidth_twice():
-    """ece_kde: its likelihood of a bandwidth divides a normalised density by the bandwidth again."""
+    """ece_kde: its likelihood of a bandwidth divides a normalised density by the bandwidth again, and so likes none."""
     errors = [cs.KDECE(bandwidth)(true_world(2000, 3)) for bandwidth in (0.02, 0.04, 0.08)]
     assert max(errors) < 0.08
     assert max(errors) < 2 * min(errors) + 0.02
+    sample, found = true_world(1000, 3), []
+    for divided_again in (False, True):
+        fits = [likelihood_of_density(sample.predictions.event, h, divided_again) for h in (0.0005, 0.005, 0.02, 0.08)]
+        found.append(cs.KDECE((0.0005, 0.005, 0.02, 0.08)[int(np.argmax(fits))])(sample))
+    assert found[0] < 0.08
+    assert not found[1] < 0.08
+
+
+def likelihood_of_density(p, bandwidth, divided_again):
+    """The log-likelihood of each prediction under the density of the others, by the kernels of `KDECE`."""
+    density = stats.beta.pdf(p[:, None], p / bandwidth + 1, (1 - p) / bandwidth + 1)
+    np.fill_diagonal(density, 0.0)
+    likelihood = np.log(density.sum(axis=1) / (len(p) - 1))
+    return np.mean(likelihood - (np.log(bandwidth) if divided_again else 0.0))
 
 
 def test_a_band_holds_everywhere_at_once():
