@@ -1,11 +1,15 @@
-"""Lets a page draw as many figures as it likes, and closes them when its examples have run."""
+"""Lets a page draw as many figures as it likes, and closes them when its examples have run; scripts find each other."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import matplotlib as mpl
 import pytest
+
+sys.path.append(str(Path(__file__).resolve().parent))  # as when a script is run
 
 
 @pytest.fixture(autouse=True)
