@@ -33,6 +33,8 @@ from calibstat.estimators.tally import ratio
 
 # Up to so many rows many sets of labels are counted at once; of more, a column for each scale would fill the memory.
 _FEW_ROWS = 2**15
+# Where pairs of rows have at most this share of the square of their sum, a difference would lose three digits.
+_OUTWEIGHED = 1e-3
 
 
 class _StandardizedErrors(Estimator):
@@ -208,12 +210,23 @@ class ScalesEvaluator(Evaluator):
 def _root_of_pairs(values: Floats, counts: Floats, starts: Ints) -> Floats:
     """Return the root of the sum of v_i v_j over pairs of different rows of each cell, of v >= 0 (R, n).
 
-    In units of the largest of the cell, squares of small numbers are not zero. All terms are positive: the square of
-    the sum less the squares would lose what the largest outweighs. A row that stands for `counts` (n,) rows adds their
-    pairs.
+    A row that stands for `counts` (n,) rows adds their pairs. That is the square of the sum less the squares, unless
+    one row outweighs the others of its cell, or squares are too small for a double.
     """
-    if not values.shape[-1]:
-        return np.zeros((len(values), len(starts) - 1))
+    whole = _sums_of_cells(values, starts)
+    pairs = whole**2 - _sums_of_cells(values**2 / counts, starts)
+    lost = (pairs <= _OUTWEIGHED * whole**2).any(axis=0)
+    found = np.sqrt(np.maximum(pairs, 0.0))
+    if lost.any():
+        sizes = np.diff(starts)
+        rows = np.repeat(lost, sizes)
+        there = np.concatenate([[0], np.cumsum(sizes[lost])])
+        found[:, lost] = _root_of_unequal_pairs(values[:, rows], counts[rows], there)
+    return found
+
+
+def _root_of_unequal_pairs(values: Floats, counts: Floats, starts: Ints) -> Floats:
+    """Return the same from positive terms, in units of the largest row of each cell."""
     largest = np.maximum.reduceat(values, starts[:-1], axis=-1)
     unit = np.where(largest > 0, largest, 1.0)
     values = values / np.repeat(unit, np.diff(starts), axis=-1)
