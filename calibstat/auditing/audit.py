@@ -249,14 +249,14 @@ def _group_findings(
             null_mean=float(measured.null_means[j]),
             standardized=float(found.standardized[j]),
             pvalue=float(found.pvalues[j]),
-            pvalue_adjusted=float(found.adjusted[j]),
+            pvalue_adjusted=float(found.pvalues_adjusted[j]),
             tail=measured.tails[j],
             confidence_interval=measured.intervals[j],
             mean_prediction=means[j].predicted,
             mean_outcome=means[j].happened,
             apart=_differs(means[j], means[0], masses[j] / masses[0], level / len(groups)),
             direction=_direction(group, seen, means[j], lens, level / len(groups))
-            if found.adjusted[j] <= level
+            if found.pvalues_adjusted[j] <= level
             else "",
         )
         for j, group in enumerate(groups)

@@ -162,7 +162,7 @@ def measure_groups(
     tails: Sequence[float | None] = [None] * len(groups)
     if of_labels(null):
         tails = beyond(found.pvalues, n_resamples, lambda j: chosen.tail(j, float(values[j])))
-    about = adjusted_tails(tails, found.pvalues, found.adjusted, adjust)
+    about = adjusted_tails(tails, found.pvalues, found.pvalues_adjusted, adjust)
     return Measured(values, mean_of_known(drawn[0]), found, intervals, about, note, how, n_resamples, pool)
 
 
@@ -277,7 +277,9 @@ def joint_intervals(
     except NoInterval as error:
         return [None] * len(evidence), f"no intervals: {error}"
     half_widths = np.where(bounded, centre + reach * deviation, np.inf)
-    excluded = joint_test(evidence if compared is None else compared, kinds[:1]).adjusted <= 1 - confidence_level
+    excluded = (
+        joint_test(evidence if compared is None else compared, kinds[:1]).pvalues_adjusted <= 1 - confidence_level
+    )
     found = [interval(*each, largest) for each in zip(evidence, half_widths, strict=True)]
     return [(low if off else 0.0, high) for (low, high), off in zip(found, excluded, strict=True)], ""
 

@@ -284,7 +284,7 @@ def _measured(
                 return None
             return cells_tail(seen, kept[j][0].index, float(found[j]), without_bias=without_bias)
 
-        return adjusted_tails(beyond(test.pvalues, n_resamples, tail), test.pvalues, test.adjusted, adjust)
+        return adjusted_tails(beyond(test.pvalues, n_resamples, tail), test.pvalues, test.pvalues_adjusted, adjust)
 
     tails, tails_varying = tails_of(tested, values, False), tails_of(along, varying, True)
     findings = []
@@ -297,14 +297,14 @@ def _measured(
                 varying_null_mean=float(means[j, 2]),
                 varying_interval=intervals_varying[j],
                 pvalue_varying=float(along.pvalues[j]),
-                pvalue_varying_adjusted=float(along.adjusted[j]),
+                pvalue_varying_adjusted=float(along.pvalues_adjusted[j]),
                 tail_varying=tails_varying[j],
                 vece=float(values[j]),
                 null_mean=float(means[j, 0]),
                 confidence_interval=intervals[j],
                 pvalue_weak=float(both.pvalues[j]),
                 pvalue_strong=float(strong.pvalues[j]),
-                pvalue_adjusted=float(tested.adjusted[j]),
+                pvalue_adjusted=float(tested.pvalues_adjusted[j]),
                 tail=tails[j],
                 cells=cells,
                 worst=_worst(cells, fewer, levels, seen),

@@ -91,7 +91,7 @@ def train(seed: int) -> Trained:
 def _answer(sample: cs.Sample, before: TestsByLens, after: TestsByLens) -> str:
     seen = cs.TopLabel()(sample)
     accuracy, confidence = float(seen.outcomes.mean()), float(seen.predictions.event.mean())
-    n_before, n_after = (sum(p <= LEVEL for p in each.adjusted) for each in (before, after))
+    n_before, n_after = (sum(p <= LEVEL for p in each.pvalues_adjusted) for each in (before, after))
     tops = (each.tests[0] for each in (before, after))
     errors = [f"{number(top.statistic)}, where noise alone gives {number(top.null_mean)}" for top in tops]
     return (
@@ -111,7 +111,7 @@ def _introduction(trained: Trained) -> str:
 
 
 def _what_it_means(found: TestsByLens) -> str:
-    if not found.adjusted[0] <= LEVEL:
+    if not found.pvalues_adjusted[0] <= LEVEL:
         return "There is no evidence against the confidence of the forest."
     return (
         "A forest averages the votes of its trees, which disagree even where the answer is clear, so it is less "
@@ -121,7 +121,7 @@ def _what_it_means(found: TestsByLens) -> str:
 
 
 def _what_it_is_not(after: TestsByLens) -> str:
-    if any(p <= LEVEL for p in after.adjusted):
+    if any(p <= LEVEL for p in after.pvalues_adjusted):
         return "One temperature helps, but does not correct every class."
     return (
         f"That no test rejects is no proof of calibration: with {after.tests[0].question.n} rows, errors not much "

@@ -36,7 +36,7 @@ def _of_question(name: str) -> Value:
 # What a condition may be about, of each test.
 _QUANTITIES: dict[str, Value] = {
     "p": lambda found, place: found.tests[place].pvalue,
-    "adjusted-p": lambda found, place: found.adjusted[place],
+    "adjusted-p": lambda found, place: found.pvalues_adjusted[place],
     "error": lambda found, place: found.tests[place].statistic,
     "beyond-noise": lambda found, place: found.tests[place].statistic - found.tests[place].null_mean,
     "o/e": _of_question("observed_to_expected"),

@@ -230,7 +230,7 @@ def record(question: Question, found: TestsByLens, place: int) -> dict[str, Any]
         **test.question.counts._asdict(),
         **test.question.direction_numbers,
         **picked(test, "statistic null_mean pvalue"),
-        "pvalue_adjusted": found.adjusted[place],
+        "pvalue_adjusted": found.pvalues_adjusted[place],
         "adjust": found.adjust,
         "tail": found.tails[place],
         "hypothesis": test.hypothesis,

@@ -419,5 +419,5 @@ def _scores(sample: Sample, estimator: Estimator, squared: float) -> Scores:
     """Return the scores of the rows that the lens keeps; refinement is what is seen without its calibration part."""
     kept, brier, log = taken(sample, kept_rows(sample, estimator)), BrierScore(), LogScore()
     called = kept.predictions.probabilities[np.arange(len(kept)), kept.outcomes]
-    refinement = float(brier(estimator.lens(sample))) - squared
-    return Scores(float(brier(kept)), float(log(kept)), squared, refinement, int(np.count_nonzero(called < log.smallest)))
+    refinement, n_clipped = float(brier(estimator.lens(sample))) - squared, int(np.count_nonzero(called < log.smallest))
+    return Scores(float(brier(kept)), float(log(kept)), squared, refinement, n_clipped)

@@ -52,7 +52,7 @@ class PanelDisplay(ResultDisplay):
     test : OmnibusTest or MultipleTest
     names : list of str
         From the smallest adjusted p-value to the largest; tests without a value are left out.
-    pvalues, adjusted : (m,) floats
+    pvalues, pvalues_adjusted : (m,) floats
     name : str, optional
         Name of the model, for the title.
 
@@ -69,14 +69,14 @@ class PanelDisplay(ResultDisplay):
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(500)
     >>> display = cs.omnibus_test(cs.Sample(rng.random(500) < p**1.5, p), rng=0).plot()
-    >>> bool((display.adjusted >= display.pvalues).all())
+    >>> bool((display.pvalues_adjusted >= display.pvalues).all())
     True
     """
 
     test: OmnibusTest | MultipleTest
     names: list[str]
     pvalues: Floats
-    adjusted: Floats
+    pvalues_adjusted: Floats
     name: str | None = None
 
     @classmethod
@@ -86,7 +86,7 @@ class PanelDisplay(ResultDisplay):
             raise TypeError(
                 f"result is of type {type(result).__name__}, but that of omnibus_test or multiple_test is expected."
             )
-        adjusted, pvalues = np.asarray(result.adjusted, dtype=float), np.asarray(result.pvalues, dtype=float)
+        adjusted, pvalues = np.asarray(result.pvalues_adjusted, dtype=float), np.asarray(result.pvalues, dtype=float)
         order = [int(k) for k in np.lexsort((pvalues, adjusted)) if np.isfinite(adjusted[k])]
         return cls(result, [str(result.names[k]) for k in order], pvalues[order], adjusted[order], name)
 
@@ -110,7 +110,7 @@ class PanelDisplay(ResultDisplay):
             Itself.
         """
         n_shown = at_least_one("n_shown", n_shown)
-        names, adjusted, pvalues = self.names[:n_shown], self.adjusted[:n_shown], self.pvalues[:n_shown]
+        names, adjusted, pvalues = self.names[:n_shown], self.pvalues_adjusted[:n_shown], self.pvalues[:n_shown]
         ax = new_axes(ax, (COLUMN[0], _AROUND + _ROW * max(len(names), 2)))
         rows, beyond = np.arange(len(names)), adjusted <= self.test.level
         ax.axvspan(self.test.level, 1.6, color=NOISE, linewidth=0)
@@ -146,14 +146,14 @@ class PanelDisplay(ResultDisplay):
             single,
             Line2D([], [], color=INK, marker="o", markersize=5, linestyle="none", label="adjusted"),
         ]
-        if (self.adjusted <= self.test.level).any():
+        if (self.pvalues_adjusted <= self.test.level).any():
             words = "adjusted: more than noise"
             found.append(Line2D([], [], color=BEYOND, marker="D", markersize=5, linestyle="none", label=words))
         return found
 
     def _answer(self, hidden: int) -> list[str]:
         more = f"; {hidden} not shown" if hidden else ""
-        found = int((self.adjusted <= self.test.level).sum())
+        found = int((self.pvalues_adjusted <= self.test.level).sum())
         if isinstance(self.test, OmnibusTest):
             what = (
                 "evidence of miscalibration" if self.test.pvalue <= self.test.level else "no evidence of miscalibration"

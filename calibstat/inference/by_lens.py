@@ -114,7 +114,7 @@ class TestsByLens(Result):
     Parameters
     ----------
     tests : tuple of CalibrationTest
-    adjusted : tuple of float
+    pvalues_adjusted : tuple of float
         The p-value of each, adjusted for their number.
     adjust : str
         The method of adjustment.
@@ -130,7 +130,7 @@ class TestsByLens(Result):
     >>> found = cs.calibration_test(sample, rng=0)
     >>> [test.question.what for test in found.by_lens.tests]
     ['P(predicted class)', 'all 3 probabilities together', 'P(0)', 'P(1)', 'P(2)']
-    >>> found.pvalue == min(found.by_lens.adjusted)
+    >>> found.pvalue == min(found.by_lens.pvalues_adjusted)
     True
     """
 
@@ -141,7 +141,7 @@ class TestsByLens(Result):
     _no_display: ClassVar[str] = "draw one of them, as in .tests[0].plot()"
 
     tests: tuple[CalibrationTest, ...]
-    adjusted: tuple[float, ...]
+    pvalues_adjusted: tuple[float, ...]
     adjust: str
     level: float
     tails: tuple[float | None, ...]
@@ -149,16 +149,16 @@ class TestsByLens(Result):
     @property
     def largest(self) -> CalibrationTest:
         """The test whose error exceeds that of noise by most, among those that reject if there are any."""
-        rejected = [test for test, p in zip(self.tests, self.adjusted, strict=True) if p <= self.level]
+        rejected = [test for test, p in zip(self.tests, self.pvalues_adjusted, strict=True) if p <= self.level]
         return max(rejected or self.tests, key=lambda test: abs(test.statistic - test.null_mean))
 
     @property
     def verdict(self) -> str:
         """Whether there is evidence of miscalibration, by adjusted p-values, and which error is the largest."""
         n, largest = self.tests[0].question.n_in_words, self.largest
-        n_rejected = sum(p <= self.level for p in self.adjusted)
+        n_rejected = sum(p <= self.level for p in self.pvalues_adjusted)
         if not n_rejected:
-            smallest = min(range(len(self.tests)), key=self.adjusted.__getitem__)
+            smallest = min(range(len(self.tests)), key=self.pvalues_adjusted.__getitem__)
             none = not_rejected(self.level, self._none_could)
             tests = counted(len(self.tests), "test")
             return f"{none} in {tests} ({n}, smallest adjusted {self.equation(smallest)}).{self._cost}"
@@ -198,7 +198,7 @@ class TestsByLens(Result):
 
     def equation(self, place: int) -> str:
         """Return an adjusted p-value as "p = 0.01", or as "p < 0.01" if it is a bound below 1."""
-        adjusted = self.adjusted[place]
+        adjusted = self.pvalues_adjusted[place]
         written = small_pvalue(adjusted, level=self.level)
         return f"p {written.replace('=', '<') if self.at_floor(place) and adjusted < 1 else written}"
 
@@ -210,17 +210,17 @@ class TestsByLens(Result):
             {"calibration_of": test.question.what}
             | {key: value for key, value in test.to_dict().items() if not isinstance(value, (dict, list))}
             | {"pvalue_adjusted": adjusted, "tail": tail}
-            for test, adjusted, tail in zip(self.tests, self.adjusted, self.tails, strict=True)
+            for test, adjusted, tail in zip(self.tests, self.pvalues_adjusted, self.tails, strict=True)
         ]
 
     def _values(self) -> dict[str, Any]:
         return {
             "adjust": self.adjust,
             "level": self.level,
-            "pvalue": min(self.adjusted),
+            "pvalue": min(self.pvalues_adjusted),
             "tests": [
                 test.to_dict() | {"pvalue_adjusted": adjusted, "tail": tail}
-                for test, adjusted, tail in zip(self.tests, self.adjusted, self.tails, strict=True)
+                for test, adjusted, tail in zip(self.tests, self.pvalues_adjusted, self.tails, strict=True)
             ],
         }
 
@@ -239,7 +239,7 @@ class TestsByLens(Result):
             _rounded(test.null_mean, test.statistic, digits),
             f"< {test.pvalue:.3g}" if self.at_floor(place) else f"{test.pvalue:.3g}",
             self.equation(place).removeprefix("p ").removeprefix("= "),
-            "*" if self.adjusted[place] <= self.level else "",
+            "*" if self.pvalues_adjusted[place] <= self.level else "",
         ]
 
     def _notes(self) -> list[str]:

@@ -142,7 +142,7 @@ def compare_models(
     >>> y = rng.random(1000) < p
     >>> models = {"raw": cs.Sample(y, p), "bold": cs.Sample(y, p**2), "copy": cs.Sample(y, p)}
     >>> found = compare_models(models, cs.DebiasedL2(cs.EqualMass(15)), rng=0)
-    >>> {(pair.first, pair.second): round(pair.adjusted, 3) for pair in found.pairs}
+    >>> {(pair.first, pair.second): round(pair.pvalue_adjusted, 3) for pair in found.pairs}
     {('raw', 'bold'): 0.003, ('raw', 'copy'): 1.0, ('bold', 'copy'): 0.003}
     >>> found.confidence_set
     ('raw', 'copy')
@@ -421,7 +421,7 @@ class PairDifference(Result):
     difference, standard_error : float
     statistic : float
         The ratio of the two.
-    difference_pvalue, pvalue, adjusted : float
+    difference_pvalue, pvalue, pvalue_adjusted : float
         The p-value without the wrap, the one with it, and this one adjusted for all pairs.
     counts : RowCounts
     normal_tail : float, optional
@@ -436,7 +436,7 @@ class PairDifference(Result):
     statistic: float
     difference_pvalue: float
     pvalue: float
-    adjusted: float
+    pvalue_adjusted: float
     counts: RowCounts
     normal_tail: float | None = None
 
@@ -451,16 +451,16 @@ class PairDifference(Result):
         tail = "" if self.normal_tail is None else f", by the normal law {tail_text(self.normal_tail)}"
         return (
             f"{self.first} minus {self.second}: {number(self.difference, size)} (standard error "
-            f"{number(self.standard_error, size)}, p = {self.pvalue:.3g}{tail}, adjusted {self.adjusted:.3g})"
+            f"{number(self.standard_error, size)}, p = {self.pvalue:.3g}{tail}, adjusted {self.pvalue_adjusted:.3g})"
         )
 
     def _table(self) -> list[list[str]]:
-        numbers = f"{self.pvalue:.3g}", f"{self.adjusted:.3g}"
+        numbers = f"{self.pvalue:.3g}", f"{self.pvalue_adjusted:.3g}"
         row = [f"{self.first} minus {self.second}", number(self.difference), number(self.standard_error), *numbers]
         return [["pair", "difference", "standard error", "p", "adjusted p"], row]
 
     def _values(self) -> dict[str, Any]:
-        names = "first second difference standard_error statistic difference_pvalue pvalue adjusted normal_tail"
+        names = "first second difference standard_error statistic difference_pvalue pvalue pvalue_adjusted normal_tail"
         return picked(self, names)
 
 
@@ -477,7 +477,7 @@ class ModelComparison(Result):
     own_pvalues : tuple of float, or None
         For squared errors, the exact p-value of each model by itself, of "this model is calibrated".
     pairs : tuple of PairDifference
-        ``pvalue`` is for the pair by itself, and ``adjusted`` is adjusted for all pairs.
+        ``pvalue`` is for the pair by itself, and ``pvalue_adjusted`` is adjusted for all pairs.
     set_pvalues : tuple of float
         A model is in the model confidence set of level 1 - alpha if this exceeds alpha.
     confidence_level : float
@@ -546,11 +546,11 @@ class ModelComparison(Result):
         measure, at, p = self._measure, f"at {percent(self.level)}", "adjusted p" if others[1:] else "p"
         if not differ:
             none = cannot_reject(self.n_resamples, self._least_factor, self.level)
-            smallest = f"{p} {small_pvalue(min(pair.adjusted for pair in self.pairs), level=self.level)}"
+            smallest = f"{p} {small_pvalue(min(pair.pvalue_adjusted for pair in self.pairs), level=self.level)}"
             models = f"{best} and {others[0]}" if len(others) == 1 else f"These {len(self.names)} models"
             sizes = f"{measure} {self._sizes(self._ranked)} ({n}, {'smallest ' if others[1:] else ''}{smallest})"
             return f"{none} {models} cannot be told apart {at}: {sizes}.".lstrip()
-        largest = small_pvalue(max(pair.adjusted for pair in differ), level=self.level)
+        largest = small_pvalue(max(pair.pvalue_adjusted for pair in differ), level=self.level)
         rows = f"({n}, {p} {largest if len(differ) == 1 else largest.replace('=', 'at most')}{self._tails_of(differ)})"
         told = f"{'all' if len(differ) == len(self.pairs) else f'{len(differ)} of'} {len(self.pairs)} pairs"
         if any(best not in self._better_ones(name) for name in others):
@@ -620,7 +620,7 @@ class ModelComparison(Result):
 
     @property
     def _told_apart(self) -> list[PairDifference]:
-        return [pair for pair in self.pairs if pair.adjusted <= self.level]
+        return [pair for pair in self.pairs if pair.pvalue_adjusted <= self.level]
 
     def _better_ones(self, name: str) -> list[str]:
         """Return the models that this one is told apart from, and worse than."""

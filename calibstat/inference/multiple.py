@@ -118,8 +118,8 @@ def multiple_test(
     Returns
     -------
     MultipleTest
-        With ``values``, ``pvalues`` and ``adjusted`` by ``names``; prints itself in words. A number without a value
-        (NaN, for example of a level with too few rows) has no p-value (NaN) and is not tested.
+        With ``values``, ``pvalues`` and ``pvalues_adjusted`` by ``names``; prints itself in words. A number without a
+        value (NaN, for example of a level with too few rows) has no p-value (NaN) and is not tested.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def multiple_test(
     >>> happened = rng.random(900) < np.where(site == "b", p**2, p)
     >>> sample = cs.Sample(happened, p, variables={"site": site})
     >>> found = multiple_test(sample, cs.Within("site", cs.ECE(cs.EqualMass(10))), rng=0)
-    >>> found.names, (found.adjusted <= 0.05).tolist()
+    >>> found.names, (found.pvalues_adjusted <= 0.05).tolist()
     (('a', 'b', 'c'), [False, True, False])
     """
     asked, null = null, check_null(null, n_resamples)
@@ -165,8 +165,8 @@ def multiple_test(
         null_means=drawn[0].mean,
         standardized=found.standardized,
         pvalues=found.pvalues,
-        adjusted=found.adjusted,
-        tails=adjusted_tails(tails, found.pvalues, found.adjusted, adjust),
+        pvalues_adjusted=found.pvalues_adjusted,
+        tails=adjusted_tails(tails, found.pvalues, found.pvalues_adjusted, adjust),
         adjust=adjust,
         n_resamples=n_resamples,
         hypothesis=hypothesis_of(null, estimator, seen),
@@ -223,11 +223,11 @@ class MultipleTest(Result):
         Evidence of each, in standard deviations of its draws above their mean.
     pvalues : (J,) floats
         Of each number by itself; NaN if its value is NaN.
-    adjusted : (J,) floats
+    pvalues_adjusted : (J,) floats
         Adjusted for the number of tests; NaN if the value is NaN.
     tails : tuple of float or None
         About how small an adjusted p-value is where no redraw reaches the value and its law is known: computed, or for
-        distances of walks that of many rows. An approximation, for the size of what `adjusted` bounds.
+        distances of walks that of many rows. An approximation, for the size of what `pvalues_adjusted` bounds.
     adjust : str
         The method of adjustment.
     n_resamples : int
@@ -247,7 +247,7 @@ class MultipleTest(Result):
     null_means: Floats
     standardized: Floats
     pvalues: Floats
-    adjusted: Floats
+    pvalues_adjusted: Floats
     tails: tuple[float | None, ...]
     adjust: str
     n_resamples: int
@@ -273,24 +273,24 @@ class MultipleTest(Result):
     @property
     def rejected(self) -> tuple[Hashable, ...]:
         """The names whose adjusted p-value is at most the level."""
-        return tuple(name for name, p in zip(self.names, self.adjusted, strict=True) if p <= self.level)
+        return tuple(name for name, p in zip(self.names, self.pvalues_adjusted, strict=True) if p <= self.level)
 
     @property
     def untested(self) -> tuple[Hashable, ...]:
         """The names whose value is not a number (NaN), so that there is nothing to test."""
-        return tuple(name for name, p in zip(self.names, self.adjusted, strict=True) if np.isnan(p))
+        return tuple(name for name, p in zip(self.names, self.pvalues_adjusted, strict=True) if np.isnan(p))
 
     @property
     def verdict(self) -> str:
         """For which names there is evidence of miscalibration and how much, or that there is none."""
         asked, tests = self.question, len(self) - len(self.untested)
-        rejected = [place for place, p in enumerate(self.adjusted) if p <= self.level]
+        rejected = [place for place, p in enumerate(self.pvalues_adjusted) if p <= self.level]
         classes = self.names == tuple(asked.before[0])
         if not tests:
             return f"There is nothing to test of {asked.what} ({asked.n_in_words})."
         if not rejected:
             none = cannot_reject(self.n_resamples, least_factor(self.adjust, tests), self.level)
-            smallest = small_pvalue(float(np.nanmin(self.adjusted)), level=self.level)
+            smallest = small_pvalue(float(np.nanmin(self.pvalues_adjusted)), level=self.level)
             told = not_rejected(self.level, none, f"Calibration of {'each class by itself' if classes else asked.what}")
             return f"{told} in {counted(tests, 'test')} ({asked.n_in_words}, smallest adjusted p {smallest})."
         names = [event_in_words(name) if classes else str(name) for name in self.names]
@@ -298,7 +298,7 @@ class MultipleTest(Result):
         value, mean = float(self.values[clearest]), float(self.null_means[clearest])
         quantity = self._estimators[clearest].quantity.split(" (")[0]
         size = f"{quantity} {number(value, mean)}, where a calibrated model gives {number(mean, value)}"
-        p = f"adjusted p {small_pvalue(float(self.adjusted[clearest]), level=self.level)}"
+        p = f"adjusted p {small_pvalue(float(self.pvalues_adjusted[clearest]), level=self.level)}"
         at = f"at {percent(self.level)}"
         if self.adjust.startswith("fdr"):
             at = f"with a share of false discoveries of {percent(self.level)}"
@@ -313,8 +313,16 @@ class MultipleTest(Result):
         return f"{found} ({of}). The clearest, {names[clearest]}: {size} ({p})."
 
     def _rows(self) -> list[dict[str, Any]]:
-        keys = ("name", "value", "null_mean", "standardized", "pvalue", "adjusted", "tail")
-        columns = (self.names, self.values, self.null_means, self.standardized, self.pvalues, self.adjusted, self.tails)
+        keys = ("name", "value", "null_mean", "standardized", "pvalue", "pvalue_adjusted", "tail")
+        columns = (
+            self.names,
+            self.values,
+            self.null_means,
+            self.standardized,
+            self.pvalues,
+            self.pvalues_adjusted,
+            self.tails,
+        )
         return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def _values(self) -> dict[str, Any]:
@@ -334,8 +342,8 @@ class MultipleTest(Result):
                 number(row["null_mean"], row["value"]),
                 f"{row['standardized']:.1f}",
                 f"{row['pvalue']:.3g}",
-                pvalue_cell(row["adjusted"], self.level),
-                "*" if row["adjusted"] <= self.level else "",
+                pvalue_cell(row["pvalue_adjusted"], self.level),
+                "*" if row["pvalue_adjusted"] <= self.level else "",
                 about,
             ]
             for row, about in zip(self._rows(), about_cells(self.tails), strict=True)
@@ -484,11 +492,11 @@ def omnibus_test(
         estimators=tuple(member.estimator for member in members),
         values=tuple(map(float, values)),
         pvalues=tuple(map(float, found.pvalues)),
-        adjusted=tuple(map(float, found.adjusted)),
+        pvalues_adjusted=tuple(map(float, found.pvalues_adjusted)),
         kinds=tuple(
             member.says(value, seen.predictions.components) for member, value in zip(members, values, strict=True)
         ),
-        tails=adjusted_tails(tails, found.pvalues, found.adjusted, adjust),
+        tails=adjusted_tails(tails, found.pvalues, found.pvalues_adjusted, adjust),
         combine=combine,
         adjust=adjust,
         n_resamples=n_resamples,
@@ -553,13 +561,13 @@ class OmnibusTest(Result):
         The value of each member.
     pvalues : tuple of float
         Exact p-value of each member by itself: not adjusted for the others.
-    adjusted : tuple of float
+    pvalues_adjusted : tuple of float
         Adjusted for the number of statistics.
     kinds : tuple of str
         What an extreme value of each member means.
     tails : tuple of float or None
         About how small an adjusted p-value is where no redraw reaches the value and its law is known: computed, or for
-        distances of walks that of many rows. An approximation, for the size of what `adjusted` bounds.
+        distances of walks that of many rows. An approximation, for the size of what `pvalues_adjusted` bounds.
     combine : str
         How the panel was judged together.
     adjust : str
@@ -580,7 +588,7 @@ class OmnibusTest(Result):
     estimators: tuple[Estimator, ...]
     values: tuple[float, ...]
     pvalues: tuple[float, ...]
-    adjusted: tuple[float, ...]
+    pvalues_adjusted: tuple[float, ...]
     kinds: tuple[str, ...]
     tails: tuple[float | None, ...]
     combine: str
@@ -652,9 +660,9 @@ class OmnibusTest(Result):
         return f"{told} The strongest statistic, {self.strongest}, points to {self.kind}."
 
     def _rows(self) -> list[dict[str, Any]]:
-        keys = ("statistic", "estimator", "value", "pvalue", "adjusted", "tail", "kind")
+        keys = ("statistic", "estimator", "value", "pvalue", "pvalue_adjusted", "tail", "kind")
         estimators = map(repr, self.estimators)
-        columns = (self.names, estimators, self.values, self.pvalues, self.adjusted, self.tails, self.kinds)
+        columns = (self.names, estimators, self.values, self.pvalues, self.pvalues_adjusted, self.tails, self.kinds)
         return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def _values(self) -> dict[str, Any]:
@@ -665,13 +673,13 @@ class OmnibusTest(Result):
             "strongest": self.strongest,
             "kind": self.kind,
             "panel": {
-                row["statistic"]: {key: row[key] for key in ("estimator", "value", "pvalue", "adjusted", "tail")}
+                row["statistic"]: {key: row[key] for key in ("estimator", "value", "pvalue", "pvalue_adjusted", "tail")}
                 for row in self._rows()
             },
         }
 
     def _table(self) -> list[list[str]]:
-        columns = zip(self.names, self.pvalues, self.adjusted, about_cells(self.tails), strict=True)
+        columns = zip(self.names, self.pvalues, self.pvalues_adjusted, about_cells(self.tails), strict=True)
         rows = [[name, f"{own:.3g}", f"{joint:.3g}", about] for name, own, joint, about in columns]
         return [["statistic", "p", "adjusted p", "about"], *rows]
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from calibstat._dataclass import dataclass
 from calibstat._text import counted, percent
 from calibstat.data.arrays import Floats
-from calibstat.data.parameters import LEVEL, MOST_DRAWS
+from calibstat.data.parameters import LEVEL, MOST_DRAWS, numbers
 from calibstat.data.rounding import ROUNDING, rounded_up
 from calibstat.nulls.base import Null, monte_carlo_pvalue, tie_slack, typical_size
 
@@ -255,7 +255,7 @@ def _false_discoveries(pvalues: ArrayLike, any_dependence: bool) -> Floats:
 
 def _checked_pvalues(pvalues: ArrayLike) -> Floats:
     """Return p-values as a new row of floats, and refuse what is none."""
-    values = np.array(pvalues, dtype=float)
+    values = np.array(numbers("pvalues", pvalues, None))
     if values.ndim != 1:
         raise ValueError(
             f"pvalues have shape {values.shape}, but one row of them is expected, (m,): for example [0.01]."
@@ -271,7 +271,7 @@ def _checked_pvalues(pvalues: ArrayLike) -> Floats:
 
 def _joint(values: ArrayLike, draws: ArrayLike) -> tuple[Floats, Floats]:
     """Check shapes, and refuse values that are NaN; in draws NaN becomes the weakest evidence."""
-    found, drawn = np.array(values, dtype=float), np.array(draws, dtype=float)
+    found, drawn = (np.array(numbers(*each, None)) for each in (("values", values), ("draws", draws)))
     if found.ndim != 1 or drawn.ndim != 2 or drawn.shape[1] != len(found) or not len(drawn):
         raise ValueError(
             f"values have shape {found.shape} and draws {drawn.shape}; expected (m,) and (R, m) with R at least 1."
@@ -398,7 +398,7 @@ class JointTest:
 
     standardized: Floats
     pvalues: Floats
-    adjusted: Floats
+    pvalues_adjusted: Floats
     pvalue: float
 
 

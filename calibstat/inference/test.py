@@ -216,7 +216,7 @@ def _through_each_lens(
 
     asked = [through(lens) for lens in recommended_lenses(sample.labels)]
     found = tested_together(asked, null, n_resamples, "holm", options["level"])
-    return replace(found.largest, pvalue=min(found.adjusted), by_lens=found)
+    return replace(found.largest, pvalue=min(found.pvalues_adjusted), by_lens=found)
 
 
 def _cost(sample: Sample, decision: Estimator, lens: Lens, level: float, rng: np.random.Generator) -> Estimate:

@@ -31,14 +31,13 @@ def _models(found: Findings) -> list[Block | None]:
     rows = []
     for pair in comparison.pairs:
         better, worse = (pair.first, pair.second) if pair.difference < 0 else (pair.second, pair.first)
-        said = (
-            f"{shown(better)} is better than {shown(worse)}" if pair.adjusted <= comparison.level else "not told apart"
-        )
+        apart = pair.pvalue_adjusted <= comparison.level
+        said = f"{shown(better)} is better than {shown(worse)}" if apart else "not told apart"
         rows.append([
             words.text_cell(f"{shown(pair.first)} and {shown(pair.second)}"),
             words.number_cell(f"{100 * roots[pair.first]:.2f}", roots[pair.first]),
             words.number_cell(f"{100 * roots[pair.second]:.2f}", roots[pair.second]),
-            words.p_cell(pair.adjusted, comparison.level, _pair_tail(pair, comparison)),
+            words.p_cell(pair.pvalue_adjusted, comparison.level, _pair_tail(pair, comparison)),
             words.text_cell(said),
         ])  # fmt: skip
     columns = [

@@ -235,7 +235,7 @@ def which_model(found: Findings) -> str:
     """Say which of several models to use, by their calibration alone."""
     comparison = cast(ModelComparison, found.models)
     n, alike = counted(len(comparison.names), "model"), [shown(name) for name in comparison.confidence_set]
-    if not any(pair.adjusted <= comparison.level for pair in comparison.pairs):
+    if not any(pair.pvalue_adjusted <= comparison.level for pair in comparison.pairs):
         return f"None of {n} is told apart from another by its calibration."
     if len(alike) > 1:
         return f"Of {n}, use one of {some_of(alike, 8)}, whose calibration is not told apart."

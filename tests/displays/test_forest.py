@@ -72,7 +72,7 @@ def test_intervals_and_noise_of_models_are_roots(models):
 
 def test_a_line_joins_the_models_that_are_not_told_apart(models):
     display = models.plot()
-    told = {frozenset((pair.first, pair.second)) for pair in models.pairs if pair.adjusted <= models.level}
+    told = {frozenset((pair.first, pair.second)) for pair in models.pairs if pair.pvalue_adjusted <= models.level}
     assert told == {frozenset(("raw", "bold")), frozenset((LONG, "bold"))}
     (join,) = display.joins_
     assert {names(display)[int(row)] for row in join.get_ydata()} == {"raw", LONG}

@@ -31,12 +31,16 @@ def several():
 def test_points_are_the_pvalues_of_the_result(several):
     display = several.plot(name="By sex")
     assert isinstance(display, cs.PanelDisplay)
-    found = dict(zip(display.names, zip(display.pvalues, display.adjusted, strict=True), strict=True))
-    expected = zip(map(str, several.names), zip(several.pvalues, several.adjusted, strict=True), strict=True)
+    found = dict(zip(display.names, zip(display.pvalues, display.pvalues_adjusted, strict=True), strict=True))
+    expected = zip(map(str, several.names), zip(several.pvalues, several.pvalues_adjusted, strict=True), strict=True)
     assert found == dict(expected)
-    assert list(display.adjusted) == sorted(display.adjusted)
-    np.testing.assert_array_equal(display.beyond_.get_xdata(), display.adjusted[display.adjusted <= 0.05])
-    np.testing.assert_array_equal(display.adjusted_.get_xdata(), display.adjusted[display.adjusted > 0.05])
+    assert list(display.pvalues_adjusted) == sorted(display.pvalues_adjusted)
+    np.testing.assert_array_equal(
+        display.beyond_.get_xdata(), display.pvalues_adjusted[display.pvalues_adjusted <= 0.05]
+    )
+    np.testing.assert_array_equal(
+        display.adjusted_.get_xdata(), display.pvalues_adjusted[display.pvalues_adjusted > 0.05]
+    )
     np.testing.assert_array_equal(display.single_.get_xdata(), display.pvalues)
     assert [label.get_text() for label in display.ax_.get_yticklabels()] == display.names
     assert display.ax_.texts[0].get_text().startswith("1 of 3 more than noise")

@@ -110,8 +110,8 @@ def test_in_families_the_impossible_comes_first():
     found = cs.multiple_test(
         grouped, cs.Within("group", cs.PearsonCE(cs.FixedEdges([0, 0.1, 0.9, 1]))), null=cs.Consistency(99), rng=0
     )
-    assert found.adjusted[0] == pytest.approx(0.01)
-    assert found.adjusted[1] > 0.05
+    assert found.pvalues_adjusted[0] == pytest.approx(0.01)
+    assert found.pvalues_adjusted[1] > 0.05
     statistics = {"chi": CHI_SQUARES[2], "ece": cs.ECE(cs.EqualMass(3))}
     panel = cs.omnibus_test(sample, statistics, n_resamples=99, rng=0)
     assert panel.pvalues[0] == pytest.approx(0.01)

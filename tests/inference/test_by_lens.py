@@ -55,7 +55,7 @@ def test_the_test_is_that_of_the_command(pets, by_command):
     found = cs.calibration_test(pets, rng=0)
     records = by_command("test", "--probs", "a_*", "--labels", "cat,dog,eel")
     assert len(records) == len(found.by_lens.tests) == 5
-    for record, test, adjusted in zip(records, found.by_lens.tests, found.by_lens.adjusted, strict=True):
+    for record, test, adjusted in zip(records, found.by_lens.tests, found.by_lens.pvalues_adjusted, strict=True):
         assert record["lens"] == repr(test.question.lens)
         assert (record["statistic"], record["null_mean"], record["pvalue"], record["pvalue_adjusted"]) == (
             test.statistic,
@@ -98,9 +98,9 @@ def test_the_overall_pvalue_is_the_smallest_adjusted_one_and_the_value_the_large
     lenses = found.by_lens
     statistic, pvalue = found
     beyond = [abs(test.statistic - test.null_mean) for test in lenses.tests]
-    assert pvalue == min(lenses.adjusted) == 5 * min(test.pvalue for test in lenses.tests)
+    assert pvalue == min(lenses.pvalues_adjusted) == 5 * min(test.pvalue for test in lenses.tests)
     assert statistic == lenses.tests[int(np.argmax(beyond))].statistic
-    assert (lenses.adjusted <= np.array(0.05)).all()
+    assert (lenses.pvalues_adjusted <= np.array(0.05)).all()
     low, high = found.pvalue_interval
     assert low <= pvalue <= high
 

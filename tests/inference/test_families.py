@@ -56,7 +56,7 @@ def test_joint_adjustment_agrees_with_loops(adjust):
         expected = step_down_by_loops(z)
     else:
         expected = [(1 + sum(max(draw) >= value - 1e-12 for draw in z[1:])) / 200 for value in z[0]]
-    np.testing.assert_allclose(found.adjusted, expected)
+    np.testing.assert_allclose(found.pvalues_adjusted, expected)
     np.testing.assert_allclose(found.values, observed)
     np.testing.assert_allclose(found.null_means, drawn.mean(axis=0))
     np.testing.assert_allclose(
@@ -68,7 +68,7 @@ def test_other_corrections_are_of_the_single_pvalues():
     sample, estimator = sites(seed=2), cs.Within("site", TEN)
     for adjust, function in (("holm", holm), ("fdr_bh", benjamini_hochberg), ("fdr_by", benjamini_yekutieli)):
         found = multiple_test(sample, estimator, adjust=adjust, rng=0)
-        np.testing.assert_allclose(found.adjusted, function(found.pvalues))
+        np.testing.assert_allclose(found.pvalues_adjusted, function(found.pvalues))
     assert "share of false discoveries" in multiple_test(sample, estimator, adjust="fdr_bh", rng=0).verdict
 
 
@@ -81,7 +81,7 @@ def test_signed_members_are_ordered_by_their_own_evidence():
     for slope in (0.7, 1.4):
         chance = np.clip(0.5 + slope * (p - 0.5), 0, 1)
         found = multiple_test(cs.Sample(rng.random(1500) < chance, p), family, rng=0)
-        assert found.adjusted[0] == 0.001
+        assert found.pvalues_adjusted[0] == 0.001
         signs.append(np.sign(found.values[0]))
     assert signs == [1, -1]
 
@@ -95,15 +95,15 @@ def test_each_class_and_a_lens_in_front(miscalibrated):
     )
     assert "The clearest, P(" in found.verdict
     assert "together" not in str(found)
-    some = replace(found, adjusted=np.array([0.01, 0.3, 0.01]))
+    some = replace(found, pvalues_adjusted=np.array([0.01, 0.3, 0.01]))
     assert some.verdict.startswith(
         "Evidence of miscalibration of 2 of 3 classes at 5 %, each by itself (P(cat) and P(car); n = 600). The clear"
     )
-    one = replace(found, adjusted=np.array([0.3, 0.01, 0.3]))
+    one = replace(found, pvalues_adjusted=np.array([0.3, 0.01, 0.3]))
     assert one.verdict.startswith(
         "Evidence of miscalibration of P(dog) at 5 % (1 of 3 classes, n = 600, adjusted p = 0.01): average calib"
     )
-    none = replace(found, adjusted=np.full(3, 0.3))
+    none = replace(found, pvalues_adjusted=np.full(3, 0.3))
     assert none.verdict.startswith("Calibration of each class by itself is not rejected at 5 % in 3 tests (n = 600, ")
     levels = np.tile(["x", "y"], 300)
     sample = cs.Sample(
@@ -135,10 +135,10 @@ def test_a_level_that_cannot_be_measured_is_not_tested(adjust):
     found = multiple_test(whole, cs.Within("site", cs.Generic(gap)), adjust=adjust, null=cs.Consistency(99), rng=0)
     assert found.names == ("a", "b", "c")
     assert found.untested == ("c",)
-    assert np.isnan([found.values[2], found.pvalues[2], found.adjusted[2]]).all()
+    assert np.isnan([found.values[2], found.pvalues[2], found.pvalues_adjusted[2]]).all()
     expected = _by_hand(adjust, found)
-    np.testing.assert_allclose(found.adjusted[:2], expected)
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["tests"][2]["adjusted"] is None
+    np.testing.assert_allclose(found.pvalues_adjusted[:2], expected)
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["tests"][2]["pvalue_adjusted"] is None
     assert "c is not tested: it has no value, since " in str(found)
     assert "of 2 tests, n = " in found.verdict
 
@@ -149,8 +149,8 @@ def _by_hand(adjust, found):
     pairs = {"holm": (2 * low, max(2 * low, high)), "fdr_bh": (min(2 * low, high), high)}
     pairs["fdr_by"] = (min(1, 1.5 * pairs["fdr_bh"][0]), min(1, 1.5 * high))
     if adjust not in pairs:
-        assert (found.adjusted[:2] >= found.pvalues[:2]).all()
-        return found.adjusted[:2]
+        assert (found.pvalues_adjusted[:2] >= found.pvalues[:2]).all()
+        return found.pvalues_adjusted[:2]
     first, second = (min(1, each) for each in pairs[adjust])
     return (first, second) if found.pvalues[0] <= found.pvalues[1] else (second, first)
 
@@ -178,7 +178,7 @@ def test_words_and_tables():
     assert "largest, over the levels" not in str(off)
     assert "is calibrated" not in str(fair)
     assert list(off) == ["a", "b", "c", "d"]
-    assert off.to_frame().loc["b", "adjusted"] == 0.001
+    assert off.to_frame().loc["b", "pvalue_adjusted"] == 0.001
     assert json.loads(json.dumps(off.to_dict(), allow_nan=False)) == off.to_dict()
     assert str(pickle.loads(pickle.dumps(off))) == str(off)
 
@@ -211,7 +211,7 @@ def family_errors(off, runs):
         found = multiple_test(sites(120, seed, off), estimator, adjust="step-down", null=cs.Consistency(39), rng=seed)
         again = multiple_test(sites(120, seed, off), estimator, adjust="max-t", null=cs.Consistency(39), rng=seed)
         fair = ~np.isin(found.names, off)
-        wrong += [(p[fair] <= 0.05).any() for p in (found.adjusted, again.adjusted, found.pvalues)]
+        wrong += [(p[fair] <= 0.05).any() for p in (found.pvalues_adjusted, again.pvalues_adjusted, found.pvalues)]
     return wrong / runs
 
 

@@ -271,7 +271,7 @@ def test_the_best_of_several_models(estimator, adjust):
     models = {"raw": a, "noisy": noisy(a, size=0.4), "worst": noisy(a, size=0.9)}
     found = compare_models(models, estimator, adjust=adjust, rng=0)
     assert found.confidence_set == ("raw",)
-    assert all(pair.adjusted < 0.05 for pair in found.pairs)
+    assert all(pair.pvalue_adjusted < 0.05 for pair in found.pairs)
     assert str(found).startswith("raw is better than both other models at 5 %: ")
 
 

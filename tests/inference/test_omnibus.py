@@ -78,10 +78,10 @@ def test_combinations_by_plain_loops(combine, ties):
 def test_a_combination_changes_the_joint_pvalue_alone(combine):
     sample = world(lambda p: p**1.15)
     one, other = (omnibus_test(sample, PANEL, combine=each, n_resamples=99, rng=3) for each in ("max-t", combine))
-    assert (one.pvalues, one.adjusted) == (other.pvalues, other.adjusted)
+    assert (one.pvalues, one.pvalues_adjusted) == (other.pvalues, other.pvalues_adjusted)
     assert other.combine in other.to_dict()["combine"]
     assert COMBINATIONS[combine] in other.to_text(1000, verbose=True)
-    assert one.pvalue == min(one.adjusted)
+    assert one.pvalue == min(one.pvalues_adjusted)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_panel_of_a_statistic_and_itself_gives_its_own_pvalue():
     found = omnibus_test(sample, {"one": ece, "same": ece}, n_resamples=199, rng=3)
     alone = cs.calibration_test(sample, ece, null=cs.Consistency(199), rng=cs.as_generator(3))
     assert found.pvalue == found.statistic == alone.pvalue
-    assert found.pvalues == found.adjusted == (alone.pvalue,) * 2
+    assert found.pvalues == found.pvalues_adjusted == (alone.pvalue,) * 2
 
 
 def test_members_have_their_own_exact_pvalues():
@@ -183,7 +183,7 @@ def test_members_have_their_own_exact_pvalues():
         alone = cs.calibration_test(sample, estimator, null=cs.Consistency(99, shortcuts=False), rng=cs.as_generator(4))
         assert found.pvalues[found.names.index(name)] == alone.pvalue
     assert found.statistic == min(found.pvalues)
-    assert found.pvalue == min(found.adjusted) >= found.statistic
+    assert found.pvalue == min(found.pvalues_adjusted) >= found.statistic
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,9 @@ def test_is_the_model_off_for_site_b(seed, standardize):
         [cs.Consistency(R).draw(cs.Family(GROUPS), sample, cs.as_generator(seed)).samples],
         standardize=standardize,
     )
-    for found in (panel.adjusted, [group.pvalue_adjusted for group in audit], by_hand.adjusted):
-        np.testing.assert_array_equal(several.adjusted, found)
-    assert panel.pvalue == audit.pvalue == by_hand.pvalue == min(several.adjusted)
+    for found in (panel.pvalues_adjusted, [group.pvalue_adjusted for group in audit], by_hand.pvalues_adjusted):
+        np.testing.assert_array_equal(several.pvalues_adjusted, found)
+    assert panel.pvalue == audit.pvalue == by_hand.pvalue == min(several.pvalues_adjusted)
 
 
 def test_is_the_model_off_along_a_variable():
@@ -56,10 +56,10 @@ def test_is_the_model_off_along_a_variable():
     scan = cs.scan_variables(sample, binning=cells, null="strong", min_expected=0, n_resamples=R, rng=1)
     family = cs.Family({name: cs.VECE(name, cells) for name in ("age", "size")})
     rows = cs.multiple_test(sample, family, null=cs.Consistency(R, shortcuts=False), rng=1)
-    np.testing.assert_array_equal([scan[name].pvalue_adjusted for name in rows.names], rows.adjusted)
+    np.testing.assert_array_equal([scan[name].pvalue_adjusted for name in rows.names], rows.pvalues_adjusted)
     whole = cs.multiple_test(sample, family, null=cs.Consistency(R), rng=1)
-    error = 4 * np.sqrt(2 * rows.adjusted * (1 - rows.adjusted) / R)
-    assert (np.abs(whole.adjusted - rows.adjusted) <= error + 1 / R).all()
+    error = 4 * np.sqrt(2 * rows.pvalues_adjusted * (1 - rows.pvalues_adjusted) / R)
+    assert (np.abs(whole.pvalues_adjusted - rows.pvalues_adjusted) <= error + 1 / R).all()
 
 
 def test_nulls_are_named_or_given():

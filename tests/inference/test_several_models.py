@@ -39,7 +39,7 @@ def test_pairs_are_those_of_two_models():
         assert pair.pvalue == max(pair.difference_pvalue, min(1.0, 2 * min(own)))
     places = [(found.names.index(p.first), found.names.index(p.second)) for p in found.pairs]
     adjusted = holm_of_pairs([p.difference_pvalue for p in found.pairs], found.own_pvalues, places)
-    np.testing.assert_allclose([p.adjusted for p in found.pairs], adjusted)
+    np.testing.assert_allclose([p.pvalue_adjusted for p in found.pairs], adjusted)
 
 
 def test_two_models_are_the_pair_alone():
@@ -47,7 +47,7 @@ def test_two_models_are_the_pair_alone():
     for adjust in ("holm", "max-t"):
         (pair,) = compare_models(models, L2, adjust=adjust, rng=0).pairs
         assert pair.pvalue == pytest.approx(0.002)
-        assert pair.adjusted == pytest.approx(0.002)
+        assert pair.pvalue_adjusted == pytest.approx(0.002)
 
 
 FEW_CELLS = cs.DebiasedL2(cs.EqualMass(5))  # each with events and non-events, so that no noise is made up for
@@ -101,7 +101,7 @@ def test_max_t_agrees_with_all_sets_of_calibrated_models(monkeypatch, n_models):
     monkeypatch.setattr("calibstat.inference.compare_models._each_pair", as_influences_show)
     found = compare_models(models, FEW_CELLS, adjust="max-t", n_resamples=199, rng=0)
     expected = max_t_by_loops(found, models, signs)
-    assert {(p.first, p.second): p.adjusted for p in found.pairs} == pytest.approx(expected)
+    assert {(p.first, p.second): p.pvalue_adjusted for p in found.pairs} == pytest.approx(expected)
 
 
 def test_identical_predictions_have_no_difference():
@@ -109,7 +109,7 @@ def test_identical_predictions_have_no_difference():
     for adjust in ("holm", "max-t"):
         found = compare_models(models, L2, adjust=adjust, rng=0)
         same = found.pairs[0]
-        assert (same.difference, same.statistic, same.pvalue, same.adjusted) == (0, 0, 1, 1)
+        assert (same.difference, same.statistic, same.pvalue, same.pvalue_adjusted) == (0, 0, 1, 1)
         assert found.confidence_set == ("c",)
     copies = compare_models(dict.fromkeys("xyz", models["a"]), L2, rng=0)
     assert copies.confidence_set == ("x", "y", "z")
@@ -132,8 +132,8 @@ def test_words_and_tables():
     assert (
         "299 redraws were taken, since with 49 no adjusted p-value could be at most 5 %, whatever the data" in few.notes
     )
-    assert min(pair.adjusted for pair in few.pairs) == pytest.approx(0.01)
-    pairs = tuple(replace(pair, adjusted=0.06) for pair in few.pairs)
+    assert min(pair.pvalue_adjusted for pair in few.pairs) == pytest.approx(0.01)
+    pairs = tuple(replace(pair, pvalue_adjusted=0.06) for pair in few.pairs)
     assert replace(few, n_resamples=49, pairs=pairs).verdict.startswith(
         "No test could reject at 5 %, whatever the data: with 49 redraws the smallest possible p-value is 0.06 (at "
         "least 59 redraws are needed). These 3 models cannot be told apart at 5 %: calibration error of P(1) 0.0203 to "
@@ -218,7 +218,7 @@ def bolder(n, models, seed=0):
 def test_many_models_are_told_apart_at_the_defaults(models):
     """Root errors from 0 to 0.37, and 999 redraws: 28 pairs could not be told apart by Holm's method, nor 66."""
     found = compare_models(bolder(5000, models), L2, rng=0)
-    assert all(pair.adjusted <= 0.05 for pair in found.pairs)
+    assert all(pair.pvalue_adjusted <= 0.05 for pair in found.pairs)
     assert found.confidence_set == ("m0",)
     assert found.n_resamples > 3 * 999
     words = "no adjusted p-value could be at most 5 %" if models == 12 else "one or two that reach a difference"
@@ -236,7 +236,7 @@ def test_a_few_redraws_that_reach_a_difference_do_not_hide_it(monkeypatch):
     def told_apart():
         found = compare_models(models, L2, rng=2)
         off = [pair for pair in found.pairs if "off" in (pair.first, pair.second)]
-        return all(pair.adjusted <= 0.05 for pair in off), found.n_resamples
+        return all(pair.pvalue_adjusted <= 0.05 for pair in off), found.n_resamples
 
     all_apart, n_resamples = told_apart()
     assert all_apart
@@ -300,7 +300,7 @@ def test_the_headline_says_which_is_worse_than_which(apart, words):
     """Where only some pairs differ: the worst first, models that are worse than the same ones together."""
     found = compare_models(bolder(5000, 4), L2, n_resamples=99, rng=0)
     told = {frozenset(each.split("<")) for each in apart.split()}
-    pairs = tuple(replace(p, adjusted=0.01 if {p.first, p.second} in told else 0.5) for p in found.pairs)
+    pairs = tuple(replace(p, pvalue_adjusted=0.01 if {p.first, p.second} in told else 0.5) for p in found.pairs)
     verdict = replace(found, pairs=pairs).verdict
     assert all(each in verdict for each in words), verdict
 

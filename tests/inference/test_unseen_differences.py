@@ -109,7 +109,7 @@ def test_several_models_of_one_class(adjust):
     p = np.random.default_rng(0).uniform(0.001, 0.003, 300)
     models = {name: cs.Sample(np.zeros(300), c * p, labels=[0, 1]) for name, c in [("a", 1), ("b", 1.5), ("c", 2)]}
     found = compare_models(models, cs.DebiasedL2(cs.EqualMass(5)), adjust=adjust, n_resamples=199, rng=0)
-    assert min(pair.adjusted for pair in found.pairs) > 0.2
+    assert min(pair.pvalue_adjusted for pair in found.pairs) > 0.2
     assert min(pair.difference_pvalue for pair in found.pairs) > 0.1
     assert found.confidence_set == ("a", "b", "c")
 

@@ -41,7 +41,7 @@ def alone(found, p, level):
 
 
 def first_of_two(found, p, level):
-    return replace(found, adjusted=np.array([p, 1.0]), level=level)
+    return replace(found, pvalues_adjusted=np.array([p, 1.0]), level=level)
 
 
 def of_calibrators(found, p, level):
@@ -68,7 +68,7 @@ ASKED = {
     "strong": (lambda: cs.scan_variables(world(), null="strong", **FEW), adjusted("variables", *OF_SCANS)),
     "curves": (lambda: cs.equal_curves_test(world(), "site", **FEW), alone),
     "two models": (lambda: cs.comparison_test(*two_models().values(), L2, **FEW), alone),
-    "models": (lambda: cs.compare_models(two_models(), L2, **FEW), adjusted("pairs", "adjusted")),
+    "models": (lambda: cs.compare_models(two_models(), L2, **FEW), adjusted("pairs", "pvalue_adjusted")),
     "calibrators": (
         lambda: cs.compare_calibrators({"platt": cs.calibrators.Platt()}, world(), **FEW),
         of_calibrators,

@@ -277,7 +277,7 @@ def test_tests_of_groups_of_counts_are_those_of_the_rows(always):
     found, expected = (multiple_test(sample, asked, n_resamples=MANY_DRAWS, rng=1) for sample in each)
     assert found.names == expected.names
     assert found.values == pytest.approx(expected.values, rel=1e-9)
-    assert found.adjusted == pytest.approx(expected.adjusted, abs=0.03)
+    assert found.pvalues_adjusted == pytest.approx(expected.pvalues_adjusted, abs=0.03)
 
 
 AUDITED = [  # of few rows, and of those that are pooled in steps; from labels, and from signs

@@ -81,8 +81,8 @@ def test_in_a_family_tiny_statistics_count_as_much():
     for p in (1, 2, 6):
         family = cs.Within("group", cs.LpCE(cs.EqualMass(1), p))
         found = cs.multiple_test(sample, family, null=Consistency(199), rng=0)
-        assert found.adjusted[0] < 0.05
-        assert found.adjusted[1] == 1
+        assert found.pvalues_adjusted[0] < 0.05
+        assert found.pvalues_adjusted[1] == 1
 
 
 @pytest.mark.parametrize("adjust", [cs.single_step, cs.step_down])

@@ -106,7 +106,7 @@ def test_max_t_adjusted_pvalues_are_those_of_all_labels(standardised):
     found = cs.multiple_test(
         SAMPLE, cs.Within("group", cs.ECE(cs.FixedEdges([0, 1]))), null=cs.Consistency(N_RESAMPLES), rng=0
     )
-    np.testing.assert_allclose(found.adjusted, expected, atol=0.04)  # the scale is estimated from the draws too
+    np.testing.assert_allclose(found.pvalues_adjusted, expected, atol=0.04)  # the scale is estimated from the draws too
 
 
 def test_step_down_adjusted_pvalues_are_those_of_all_labels(standardised):
@@ -119,4 +119,4 @@ def test_step_down_adjusted_pvalues_are_those_of_all_labels(standardised):
         expected[level] = running
     estimator = cs.Within("group", cs.ECE(cs.FixedEdges([0, 1])))
     found = cs.multiple_test(SAMPLE, estimator, adjust="step-down", null=cs.Consistency(N_RESAMPLES), rng=0)
-    np.testing.assert_allclose(found.adjusted, expected, atol=0.04)
+    np.testing.assert_allclose(found.pvalues_adjusted, expected, atol=0.04)

@@ -103,7 +103,7 @@ def test_the_best_of_three_models(name):
     for _ in range(RUNS):
         models = dict(zip("abc", off(EVERY[name], rng)[0], strict=True))
         found = cs.compare_models(models, n_resamples=99, rng=rng)
-        count += not {"a", "b"} <= set(found.confidence_set), found.pairs[0].adjusted <= 0.05
+        count += not {"a", "b"} <= set(found.confidence_set), found.pairs[0].pvalue_adjusted <= 0.05
     assert (count <= most(RUNS)).all()
 
 
@@ -112,7 +112,7 @@ def test_three_calibrated_models(name):
     rng, count = np.random.default_rng(5), np.zeros(2)
     for _ in range(RUNS):
         found = cs.compare_models(dict(zip("abc", calibrated(EVERY[name], rng), strict=True)), n_resamples=99, rng=rng)
-        count += len(found.confidence_set) < 3, min(pair.adjusted for pair in found.pairs) <= 0.05
+        count += len(found.confidence_set) < 3, min(pair.pvalue_adjusted for pair in found.pairs) <= 0.05
     assert (count <= most(RUNS)).all()
 
 

@@ -89,7 +89,7 @@ def test_three_models_of_equal_error():
         each = odds / odds.sum(axis=2, keepdims=True)
         named = {f"m{k}": cs.Sample(y, p, labels=range(CLASSES)) for k, p in enumerate(each)}
         found = cs.compare_models(named, ESTIMATOR, n_resamples=199, rng=rng)
-        wrong += any(pair.adjusted <= 0.05 for pair in found.pairs)
+        wrong += any(pair.pvalue_adjusted <= 0.05 for pair in found.pairs)
     assert wrong / runs <= limit(0.05, runs)
 
 

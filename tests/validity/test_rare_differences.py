@@ -136,7 +136,7 @@ def test_size_of_the_largest_difference_where_events_are_rare():
         models = {"low": first, "calibrated": between, "high": last}
         found = several_models.compare_models(models, L2, adjust="max-t", n_resamples=99, rng=rng)
         (pair,) = (each for each in found.pairs if (each.first, each.second) == ("low", "high"))
-        rejected += pair.adjusted <= 0.05
+        rejected += pair.pvalue_adjusted <= 0.05
     assert rejected / runs <= 0.05 + share_error(0.05, runs)
 
 
@@ -170,7 +170,7 @@ def scored(kind, events, runs=200):
                 several = several_models.compare_models(
                     models, SCORES["Brier"], adjust=adjust, n_resamples=199, rng=rng
                 )
-                found.setdefault(adjust, []).append(min(pair.adjusted for pair in several.pairs) <= 0.05)
+                found.setdefault(adjust, []).append(min(pair.pvalue_adjusted for pair in several.pairs) <= 0.05)
     return found
 
 

@@ -81,7 +81,7 @@ def errors(regime, runs, n=500, n_resamples=199):
         )
         pairs = [pair for pair in found.pairs if {pair.first, pair.second} in equal]
         adjusted = holm_by_loops([pair.pvalue for pair in found.pairs])
-        wrong["max-t"] += any(pair.adjusted <= 0.05 for pair in pairs)
+        wrong["max-t"] += any(pair.pvalue_adjusted <= 0.05 for pair in pairs)
         wrong["holm"] += any(adjusted[pair.pvalue] <= 0.05 for pair in pairs)
         wrong["unadjusted"] += any(pair.difference_pvalue <= 0.05 for pair in pairs)
         best = {"m0", "m1"} if len(models) == 4 else set(models)
@@ -128,7 +128,7 @@ def test_eight_models_of_different_errors_are_told_apart_at_the_defaults():
         y, probabilities = eight_bolder_and_bolder(rng, 2000)
         models = {str(k): cs.Sample(y, p, labels=[0, 1]) for k, p in enumerate(probabilities)}
         found = compare_models(models, cs.DebiasedL2(cs.EqualMass(10)), rng=rng)
-        apart += sum(pair.adjusted <= 0.05 for pair in found.pairs)
+        apart += sum(pair.pvalue_adjusted <= 0.05 for pair in found.pairs)
     assert apart > 0.95 * 5 * 28
 
 

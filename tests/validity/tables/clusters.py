@@ -119,7 +119,7 @@ def of_several(d: Drawn) -> Said:
     """Classes, or the values of a variable."""
     asked = cs.EachClass(cs.ECE(CELLS)) if len(d.whole.labels) > 2 else cs.Within("sex", cs.Kuiper())
     found = cs.multiple_test(d.whole, asked, n_resamples=N_RESAMPLES, rng=d.rng)
-    return {"": bool(min(found.adjusted) <= SIZE)}
+    return {"": bool(min(found.pvalues_adjusted) <= SIZE)}
 
 
 def of_audit(d: Drawn) -> Said:

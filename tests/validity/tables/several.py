@@ -237,7 +237,7 @@ class ToldApart:
         y, probabilities = self.world(rng, N_COMPARED)
         models = {str(k): cs.Sample(y, p, labels=[0, 1]) for k, p in enumerate(probabilities)}
         found = compare_models(models, cs.DebiasedL2(cs.EqualMass(10)), rng=rng)
-        apart = {(int(pair.first), int(pair.second)) for pair in found.pairs if pair.adjusted <= LEVEL}
+        apart = {(int(pair.first), int(pair.second)) for pair in found.pairs if pair.pvalue_adjusted <= LEVEL}
         return bool(apart & EQUAL[self.world])
 
 
