@@ -25,9 +25,10 @@ if sys.platform != "win32":
 def written_whole(path: str | Path) -> Iterator[Path]:
     """Give a place beside `path` to write to; what was written is moved to `path` at once when the ``with`` block ends.
 
-    If the block ends by an error or Ctrl-C, `path` is as it was before, and nothing is left beside it. A file that is
-    replaced keeps its mode, and of two that write at a time, the last one stays, whole. What is no file, such as
-    ``/dev/stdout``, is written to directly.
+    If the block ends by an error or Ctrl-C, `path` is as it was before, and nothing is left beside it; what a process
+    leaves that is killed is taken away by the next one that writes into the folder. A file that is replaced keeps its
+    mode, and of two that write at a time, the last one stays, whole. What is no file, such as ``/dev/stdout``, is
+    written to directly.
     """
     if Path(path).exists() and not Path(path).is_file():
         try:
@@ -37,14 +38,12 @@ def written_whole(path: str | Path) -> Iterator[Path]:
         return
     target = _followed(path)
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-    place = _new_beside(target, mode)
-    try:
+    with _new_beside(target, mode) as place:
+        _clear_what_was_left(target.parent)
         yield place
         if mode is not None:
             place.chmod(mode)
         place.replace(target)
-    finally:
-        place.unlink(missing_ok=True)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -58,7 +57,8 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         if place.exists() and not place.is_file():
             os.close(os.open(place, os.O_WRONLY | os.O_NONBLOCK))
         else:
-            _new_beside(place, stat.S_IMODE(place.stat().st_mode) if place.exists() else None).unlink()
+            with _new_beside(place, stat.S_IMODE(place.stat().st_mode) if place.exists() else None):
+                pass
     except OSError as error:
         raise ValueError(f"{str(path)!r} may not be written ({error.strerror}); name another file") from error
 
@@ -68,19 +68,77 @@ def _followed(path: str | os.PathLike[str]) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _new_beside(target: Path, mode: int | None) -> Path:
-    """Make an empty file in the folder of `target`, under a name that nobody else has, or ever had.
+@contextmanager
+def _new_beside(target: Path, mode: int | None) -> Iterator[Path]:
+    """Make an empty file in the folder of `target`, under a name that nobody else has, or ever had; remove it later.
 
-    Unlike one of `tempfile`, a new file is as readable as the user's other new files are.
+    It is locked while it is used, so that another process can tell that nobody has left it. Unlike one of `tempfile`,
+    a new file is as readable as the user's other new files are.
     """
     if mode is not None and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
-    place = target.with_name(f".calibstat-{secrets.token_hex(8)}{target.suffix}")
+    while True:
+        place = target.with_name(f"{_UNFINISHED}{secrets.token_hex(8)}{target.suffix}")
+        try:
+            allowed = 0o666 if mode is None else mode | stat.S_IWUSR
+            handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, allowed)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(target)) from None
+        if _locked(handle):
+            break
     try:
-        os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode | stat.S_IWUSR))
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(target)) from None
-    return place
+        yield place
+    finally:
+        place.unlink(missing_ok=True)
+        if sys.platform != "win32":
+            os.close(handle)
+
+
+_UNFINISHED = ".calibstat-"
+
+
+def _locked(handle: int) -> bool:
+    """Lock a new file; False if another process was faster, and has taken it away as one that was left.
+
+    On Windows a file that is open can be neither moved nor removed: it is closed.
+    """
+    if sys.platform == "win32":
+        os.close(handle)
+        return True
+    with suppress(OSError):
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    if os.fstat(handle).st_nlink:
+        return True
+    os.close(handle)
+    return False
+
+
+def _clear_what_was_left(folder: Path) -> None:
+    """Remove unfinished files of processes that were killed: those that are not locked."""
+    if sys.platform == "win32":
+        return
+    for place in folder.glob(f"{_UNFINISHED}{'[0-9a-f]' * 16}*"):
+        with suppress(OSError):
+            handle = os.open(place, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                place.unlink()
+            finally:
+                os.close(handle)
+
+
+@contextmanager
+def unchanged(path: str | Path) -> Iterator[None]:
+    """Refuse a file that is read more than once in the ``with`` block, and that is another one at its end."""
+
+    def seen() -> tuple[int, ...]:
+        found = Path(path).stat()
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+    before = seen() if Path(path).exists() else ()
+    yield
+    if before != seen():
+        raise ValueError(f"{path} was changed while it was read: try again when it stays as it is")
 
 
 @contextmanager
@@ -111,30 +169,34 @@ def _lock(handle: int, notice: str) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX)
 
 
-# Ctrl-C, also where a library takes it for an error of its own.
+# Ctrl-C, also where a library takes it for an error of its own, and SIGTERM.
 
 
 class Interrupts:
-    """Takes note of whether Ctrl-C `came` inside a ``with`` block, which raises KeyboardInterrupt as ever.
+    """Takes note of which signal `came` inside a ``with`` block: Ctrl-C, which raises KeyboardInterrupt as ever.
 
-    A parser written in C, for one, calls a file damaged when reading it is interrupted. Handlers of others are left
-    alone, and so are threads, to which no signal comes.
+    A parser written in C, for one, calls a file damaged when reading it is interrupted. A program that has `more` of
+    them, such as SIGTERM, is interrupted by these too, so that it takes its unfinished files away; a second one ends
+    it at once. Handlers of others are left alone, and so are threads, to which no signal comes.
     """
 
-    def __init__(self) -> None:
-        self.came = False
-        self.before: Any = None
+    def __init__(self, *more: signal.Signals) -> None:
+        self.came = 0
+        self.usual = {signal.SIGINT: signal.default_int_handler, **dict.fromkeys(more, signal.SIG_DFL)}
+        self.before: dict[int, Any] = {}
 
     def __enter__(self) -> Interrupts:
-        in_main = threading.current_thread() is threading.main_thread()
-        if in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self.before = signal.signal(signal.SIGINT, self._take)
+        if threading.current_thread() is threading.main_thread():
+            for number, usual in self.usual.items():
+                if signal.getsignal(number) is usual:
+                    self.before[number] = signal.signal(number, self._take)
         return self
 
     def __exit__(self, *raised: object) -> None:
-        if self.before is not None:
-            signal.signal(signal.SIGINT, self.before)
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
 
-    def _take(self, number: int, frame: FrameType | None) -> None:
-        self.came = True
-        signal.default_int_handler(number, frame)
+    def _take(self, number: int, _: FrameType | None) -> None:
+        self.came = number
+        signal.signal(number, self.before[number])
+        raise KeyboardInterrupt

@@ -32,7 +32,7 @@ import numpy as np
 
 import calibstat as cs
 from calibstat._dataclass import dataclass
-from calibstat._files import check_writable, written_whole
+from calibstat._files import check_writable, unchanged, written_whole
 from calibstat._text import counted, guarded, unguarded
 from calibstat.cli import options
 from calibstat.cli.questions import ROW_OF_FILE, examined_with_rows, sample_columns
@@ -240,10 +240,11 @@ def read_rows(arguments: argparse.Namespace, path: str) -> FileRows:
         what = "standard input" if path == "-" else path
         raise ValueError(f"{what} can be read only once, but calibrate reads its columns twice: name a file")
     columns = sample_columns(arguments, arguments.variables)
-    found = file_arguments(path, **columns)
-    sample, rows = examined_with_rows(arguments, found, found["variables"] or {})
-    named = partial(select, where=path, **columns | {"variables": None})
-    others = other_columns(Path(path), len(found["y_true"]), named)
+    with unchanged(path):
+        found = file_arguments(path, **columns)
+        sample, rows = examined_with_rows(arguments, found, found["variables"] or {})
+        named = partial(select, where=path, **columns | {"variables": None})
+        others = other_columns(Path(path), len(found["y_true"]), named)
     return FileRows(sample, rows, others)
 
 

@@ -6,6 +6,7 @@ import argparse
 import io
 import os
 import re
+import signal
 import sys
 from collections.abc import Collection, Sequence
 from importlib import import_module
@@ -45,17 +46,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line on its arguments, by default those of the process, and return its exit code.
 
     The code is 0 whatever the verdict, 2 for bad input (with one line on standard error), 3 if ``calibstat monitor``
-    has raised the alarm or a gate of ``calibstat test`` says no, 130 after an interrupt, and 141 if the reader of the
-    output has closed it.
+    has raised the alarm or a gate of ``calibstat test`` says no, 130 after an interrupt, 141 if the reader of the
+    output has closed it, and 143 after SIGTERM.
     """
     # A terminal shows a question mark for what it cannot show.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    with Interrupts() as interrupts:
+    with Interrupts(signal.SIGTERM) as interrupts:
         try:
             return _run(sys.argv[1:] if argv is None else argv)
         except KeyboardInterrupt as interrupt:
-            return _end_with(f"interrupted: {interrupt}" if str(interrupt) else "interrupted", 130)
+            return _interrupted(interrupts.came, str(interrupt))
         except BrokenPipeError:
             # Drop what is still buffered; otherwise Python complains when it exits.
             with Path(os.devnull).open("w") as nowhere:
@@ -64,7 +65,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         except MemoryError as error:
             return _end_with(f"error: not enough memory: {one_line(error)}; take fewer bins, rows or redraws", 2)
         except (ValueError, TypeError, OSError, ImportError) as error:
-            return _end_with("interrupted", 130) if interrupts.came else _end_with(f"error: {one_line(error)}", 2)
+            return _interrupted(interrupts.came) if interrupts.came else _end_with(f"error: {one_line(error)}", 2)
+
+
+def _interrupted(number: int, kept: str = "") -> int:
+    """Say by what the command was ended, and what it has `kept`; return the exit code."""
+    number = number or signal.SIGINT  # where somebody else hears the signals
+    told = "terminated" if number == signal.SIGTERM else "interrupted"
+    return _end_with(": ".join(filter(None, [told, kept])), 128 + number)
 
 
 def _run(argv: Sequence[str]) -> int:

@@ -102,10 +102,11 @@ def _made_before(arguments: argparse.Namespace) -> cs.Report:
     if wrong or arguments.no_calibrators:
         raise ValueError(f"{arguments.file[0]} holds a report that was made before: leave out {', '.join(wrong)}")
     try:
-        text = Path(arguments.file[0]).read_text(encoding="utf-8")
+        return cs.Report.from_json(Path(arguments.file[0]).read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise ValueError(f"{arguments.file[0]}: it is no text in UTF-8, and so no report") from error
-    return cs.Report.from_json(text)
+    except ValueError as error:
+        raise ValueError(f"{arguments.file[0]}: {error}") from error
 
 
 def _made(arguments: argparse.Namespace) -> cs.Report:

@@ -115,11 +115,13 @@ def _text_of(place: Path) -> str:
 def read_parquet(path: Path, choose: Choose) -> dict[str, Any]:
     """Read the arguments of `examine` from a Parquet file."""
     _need("pyarrow", "Parquet")
-    from pyarrow import parquet
+    from pyarrow import OSFile, parquet
 
-    chosen = choose(list(parquet.read_schema(path).names))
-    expect_memory(_BYTES_OF_A_VALUE * parquet.read_metadata(path).num_rows * len(chosen.names))
-    return arguments_from(parquet.read_table(path, columns=chosen.names), chosen)
+    with OSFile(str(path)) as opened_once:  # another file may take its place at any moment
+        file = parquet.ParquetFile(opened_once)
+        chosen = choose(list(file.schema_arrow.names))
+        expect_memory(_BYTES_OF_A_VALUE * file.metadata.num_rows * len(chosen.names))
+        return arguments_from(file.read(columns=chosen.names), chosen)
 
 
 def read_netcdf(path: Path, choose: Choose) -> dict[str, Any]:

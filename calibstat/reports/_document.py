@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
@@ -31,6 +32,24 @@ def check_document(document: Any) -> None:
 
 
 _MOST_SAID = 400
+
+
+def checksum(document: dict[str, Any]) -> str:
+    """Return a checksum of the content, in whatever order and with whatever spaces it is written."""
+    return sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+
+
+def without_checksum(content: Any) -> Any:
+    """Return the document of a file; refuse one with the checksum of other content. There may be none."""
+    if not isinstance(content, dict) or "checksum" not in content:
+        return content
+    document = {name: value for name, value in content.items() if name != "checksum"}
+    if content["checksum"] != checksum(document):
+        raise ValueError(
+            "the report is damaged, or was changed after it was written (its checksum is that of other content): make "
+            "it anew, or take the checksum out if the change is meant"
+        )
+    return document
 
 
 def _check_references(document: dict[str, Any]) -> None:

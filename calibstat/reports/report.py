@@ -24,7 +24,7 @@ from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.inference.results import plain
 from calibstat.lenses.base import Lens
 from calibstat.reports._answer import answer, answers, switched, title
-from calibstat.reports._document import SCHEMA, check_document
+from calibstat.reports._document import SCHEMA, check_document, checksum, without_checksum
 from calibstat.reports._findings import Findings, Options, ask, share_of_asking
 from calibstat.reports._method import glossary, method
 from calibstat.reports._sections import sections
@@ -250,7 +250,7 @@ class Report:
             document = json.loads(text)
         except ValueError as error:
             raise ValueError(f"the report cannot be read as JSON: {error}") from error
-        return cls(document)
+        return cls(without_checksum(document))
 
     @property
     def answer(self) -> dict[str, Any]:
@@ -262,8 +262,9 @@ class Report:
         return self.document
 
     def to_json(self) -> str:
-        """Return the document as JSON, from which the same page can be made."""
-        return str(json.dumps(self.document, indent=1, ensure_ascii=False, allow_nan=False))
+        """Return the document as JSON, from which the same page can be made, with a checksum of the content."""
+        document = self.document | {"checksum": checksum(self.document)}
+        return str(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False))
 
     def to_html(self) -> str:
         """Return the page: one HTML file that needs nothing from elsewhere.

@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from multiprocessing import resource_tracker
@@ -17,9 +18,11 @@ from typing import Any, TypeAlias
 import dask
 import distributed
 import numpy as np
+from dask.utils import parse_timedelta
 from distributed import Client
 
 from calibstat._dataclass import dataclass
+from calibstat._warn import warn
 from calibstat.data.parameters import at_least_one
 from calibstat.sweeps._compute import LANES, BlockValues, Estimates, compute, one_blas_thread, small_cells_ignored, work
 from calibstat.sweeps._grid import Study, Unit, repeats_of
@@ -31,6 +34,7 @@ _distributed: Any = distributed
 # faults then take as long as the work. With these settings they keep arrays of up to 256 MiB.
 _KEEP_MEMORY = {f"distributed.nanny.pre-spawn-environ.MALLOC_{name}_THRESHOLD_": 2**28 for name in ("TRIM", "MMAP")}
 _PATIENCE = 30.0  # seconds to wait for tasks to be cancelled; an idle machine needs hundredths of one
+_LOOKS_FOR_WORKERS = 5.0  # seconds without a finished task until, and between, looks whether any worker is there
 Take: TypeAlias = Callable[[BlockValues], None]
 
 
@@ -59,12 +63,32 @@ def on_cluster(client: Any, study: Study, bundles: Sequence[Sequence[Unit]], blo
     shared = client.submit(_itself, study, pure=False)
     futures = {client.submit(_work_all, shared, bundle, block, pure=False): bundle for bundle in bundles}
     try:
-        for future in _distributed.as_completed(list(futures)):
+        finished = _distributed.as_completed(list(futures))
+        while futures:
+            _await_one(client, finished)
+            future = next(finished)
             bundle = futures.pop(future)
             for found in _results(future, bundle):
                 take(found)
     finally:
         client.cancel([*futures, shared])
+
+
+def _await_one(client: Any, finished: Any) -> None:
+    """Wait until a task is finished; if there is no worker that could finish one, say so once, and go on waiting."""
+    look, told = time.monotonic() + _LOOKS_FOR_WORKERS, False
+    while not finished.has_ready():
+        time.sleep(0.01)
+        if told or time.monotonic() < look:
+            continue
+        look = time.monotonic() + _LOOKS_FOR_WORKERS
+        if client.status == "running" and not client.scheduler_info()["workers"]:
+            told = True
+            warn(
+                f"no worker is connected to the scheduler at {client.scheduler.address}: the sweep goes on when one "
+                "comes. Start one, or interrupt the sweep and run it again with threads; blocks that were written to a "
+                "store are not computed again"
+            )
 
 
 def _results(future: Any, bundle: Sequence[Unit]) -> list[BlockValues]:
@@ -131,9 +155,23 @@ def _client_at(address: str) -> Any:
     if not re.fullmatch(r"(\w+://)?\S+[:/]\d+/?", address):
         raise ValueError(f"client is {address!r}, but {expected}")
     try:
+        with ThreadPoolExecutor(1) as other:  # this thread may have a loop of its own, as in a notebook
+            other.submit(asyncio.run, _greeted(address)).result()
         return _distributed.Client(address)
-    except OSError as error:
+    except (OSError, TimeoutError) as error:
         raise ValueError(f"client is {address!r}, where no scheduler answers ({error}): {expected}") from error
+
+
+async def _greeted(address: str) -> None:
+    """Say hello to a scheduler: a client would wait for ever where somebody listens who does not answer."""
+    if not address.startswith("inproc:"):
+        seconds = parse_timedelta(_dask.config.get("distributed.comm.timeouts.connect"))
+        how = _distributed.security.Security().get_connection_args("client")
+        try:
+            comm = await asyncio.wait_for(_distributed.comm.connect(address, **how), 2 * seconds)
+        except TimeoutError as error:
+            raise TimeoutError(f"nobody answered in {2 * seconds:g} seconds") from error
+        await comm.close()
 
 
 def _active_client() -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import platform
@@ -36,6 +37,7 @@ from calibstat.sweeps._compute import BlockValues, small_cells_ignored
 from calibstat.sweeps._draws import tallies_of_population
 from calibstat.sweeps._grid import UNTOLD, Items, NullTest, Study, Unit, repeats_of, shapes, shares_the_sort
 from calibstat.sweeps._large_samples import with_large_samples
+from calibstat.sweeps._metadata import keep_copy, mend, refuse_damaged
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,10 +46,11 @@ if TYPE_CHECKING:
 class Blocks:
     """The NumPy or Zarr arrays that blocks are written into; one process writes, from any of its threads."""
 
-    def __init__(self, study: Study, block: int, arrays: Mapping[str, Any]) -> None:
+    def __init__(self, study: Study, block: int, arrays: Mapping[str, Any], path: Path | None = None) -> None:
         self.study = study
         self.block = block
         self.arrays = arrays
+        self.path = path
         self.status = np.asarray(arrays["status"][:])
         self.lock = threading.Lock()
 
@@ -61,6 +64,7 @@ class Blocks:
         repeats = repeats_of(self.study, unit, self.block)
         where = (unit.model, unit.n, unit.block)
         with self.lock:
+            self._expect_store()
             for name, values in found.values.items():
                 position = (unit.model, slice(None), unit.n, slice(None), slice(repeats.start, repeats.stop))
                 # Blocks of NaN are written too, so that a missing chunk is one that was deleted.
@@ -70,6 +74,12 @@ class Blocks:
                 self.arrays["error"][where] = found.error[:ERROR_WIDTH]
             self.status[where] = FAILED if found.error else DONE
             self.arrays["status"][...] = self.status  # writing the single chunk whole reads nothing
+
+    def _expect_store(self) -> None:
+        """Raise where somebody has removed the store: what is written then is no store."""
+        if self.path is not None and not (self.path / ".zgroup").exists():
+            advice = "the store was removed while the sweep ran; run it again, with a store in a place that stays"
+            raise FileNotFoundError(errno.ENOENT, advice, str(self.path))
 
 
 def in_memory(study: Study, block: int) -> tuple[Blocks, xr.Dataset]:
@@ -87,11 +97,12 @@ def in_zarr(study: Study, path: Path, block: Callable[[], int]) -> Iterator[Bloc
     if not path.exists():
         _create(study, block(), path)
     with alone(path, f"another process is at work on {path}: waiting until it has ended"):
+        mend(path)
         group = _opened_store(path)
         refuse_garbled(path, group)
         _refuse_another_study(json.loads(str(group.attrs["design"])), study.design(own_version()), path)
         arrays = {name: group[name] for name in (*shapes(study), "status", "error")}
-        blocks = Blocks(study, int(str(group.attrs["block"])), arrays)
+        blocks = Blocks(study, int(str(group.attrs["block"])), arrays, path)
         for where in lost_blocks(path, blocks.status):
             blocks.status[where] = UNFINISHED
         yield blocks
@@ -121,6 +132,7 @@ def read(path: Path) -> xr.Dataset:
     if not path.exists():
         raise ValueError(f"{path} does not exist; name the store of a sweep.")
     if path.is_dir():
+        refuse_damaged(path)
         refuse_garbled(path, _opened_store(path), (*_WRITTEN_ONCE, "status"))
     try:
         dataset = lazily(path) if path.is_dir() else xr.open_dataset(path)
@@ -157,6 +169,7 @@ def _create(study: Study, block: int, path: Path) -> None:
             with zarr.config.set({"array.write_empty_chunks": True}):
                 checked = dict.fromkeys(map(str, dataset.variables), CODECS)
                 dataset.to_zarr(folder, compute=False, zarr_format=2, consolidated=True, encoding=checked)
+            keep_copy(folder)
             folder.replace(path)
         finally:
             shutil.rmtree(folder, ignore_errors=True)

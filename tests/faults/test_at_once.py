@@ -24,7 +24,7 @@ def test_of_two_writers_the_last_one_stays_whole(tmp_path, kind):
         write(path)
         states.append(victims.READERS[kind](path))
     both = [victims.started(victims.write_for_ever, [write], path) for write in writers]
-    end, seen = time.monotonic() + 60, set()
+    end, seen = time.monotonic() + 300, set()
     while seen != {0, 1} and time.monotonic() < end:
         seen.add(states.index(victims.READERS[kind](path)))
     for process in both:
@@ -73,7 +73,7 @@ def test_a_clock_that_goes_backwards_changes_no_bit(tmp_path, monkeypatch):
         folder.mkdir()
         found = {}
         for kind, writer in victims.WRITERS.items():
-            if kind != "report.html":
+            if "report" not in kind:
                 writer(0, folder)(folder / kind)
                 found[kind] = (folder / kind).read_bytes()
         cs.report(victims.rows(0), calibrators={}, rng=0).save(folder / "report.json")

@@ -1,19 +1,23 @@
-"""The scheduler of a cluster is lost, or who asked it: finished blocks stay, and the next run has the same bits."""
+"""A scheduler is lost, or never there, or all workers, or who asked: finished blocks stay, the next run goes on."""
 
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 
+import dask
 import pytest
+from distributed import Client, LocalCluster
 
 from sweeps.comparing import assert_same_bits
 from sweeps.slow_study import make
 from sweeps.test_store import finished, wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+pytestmark = pytest.mark.filterwarnings("default")
 _CLUSTER = """
 import time
 from distributed import LocalCluster
@@ -54,6 +58,7 @@ def killed_later(process, store):
     return killer
 
 
+@pytest.mark.slow
 def test_a_lost_scheduler_is_told_and_loses_nothing(cluster, whole, tmp_path, monkeypatch):
     process, address = cluster
     store = tmp_path / "study.zarr"
@@ -67,6 +72,7 @@ def test_a_lost_scheduler_is_told_and_loses_nothing(cluster, whole, tmp_path, mo
     assert_same_bits(whole, make().run("threads", store=store, progress=False))
 
 
+@pytest.mark.slow
 def test_a_killed_client_loses_nothing_and_frees_the_workers(cluster, whole, tmp_path):
     _, address = cluster
     store = tmp_path / "study.zarr"
@@ -77,3 +83,46 @@ def test_a_killed_client_loses_nothing_and_frees_the_workers(cluster, whole, tmp
     found = make().run(address, store=store, progress=False)
     assert (found["status"] == 1).all()
     assert_same_bits(whole, found)
+
+
+@pytest.mark.slow
+def test_a_sweep_without_workers_says_so_and_goes_on_when_one_comes(whole, tmp_path, monkeypatch):
+    """First no worker is there yet, later all of them are lost."""
+    monkeypatch.setenv("SWEEP_SECONDS", "0.02")
+    monkeypatch.setattr("calibstat.sweeps.schedule._LOOKS_FOR_WORKERS", 0.3)
+    said = []
+    monkeypatch.setattr("calibstat.sweeps.schedule.warn", said.append)
+    store = tmp_path / "study.zarr"
+    how = {"processes": False, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with LocalCluster(n_workers=0, **how) as cluster, Client(cluster) as client:
+
+        def bring_and_take():
+            wait_until(lambda: len(said) == 1)
+            cluster.scale(1)
+            wait_until(lambda: finished(store) >= 2)
+            cluster.scale(0)
+            wait_until(lambda: len(said) == 2)
+            cluster.scale(1)
+
+        thread = threading.Thread(target=bring_and_take)
+        thread.start()
+        found = make().run(client, store=store, progress=False, block=1)
+        thread.join()
+    assert all(
+        "no worker is connected to the scheduler at" in each and "Start one, or interrupt the sweep" in each
+        for each in said
+    )
+    assert_same_bits(whole, found)
+
+
+@pytest.mark.parametrize("answers", [False, True], ids=["nobody listens", "somebody who is no scheduler"])
+def test_a_scheduler_that_does_not_answer_is_told_in_bounded_time(tmp_path, answers):
+    with socket.socket() as place, dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
+        place.bind(("127.0.0.1", 0))
+        if answers:
+            place.listen()
+        address, began = f"tcp://127.0.0.1:{place.getsockname()[1]}", time.monotonic()
+        with pytest.raises(ValueError, match=r"where no scheduler answers .*: the address of a scheduler is expected"):
+            make().run(address, store=tmp_path / "study.zarr", progress=False, block=2)
+        assert time.monotonic() - began < 120
+    assert finished(tmp_path / "study.zarr") == 0

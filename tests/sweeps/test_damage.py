@@ -1,8 +1,10 @@
-"""Stores of which something was deleted or garbled."""
+"""Stores of which something was deleted or garbled, or that may not be written any more."""
 
 from __future__ import annotations
 
+import json
 import shutil
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +14,10 @@ import xarray as xr
 import calibstat as cs
 from calibstat.cli.main import main
 from calibstat.generators import GaussianMixture
+from calibstat.sweeps._metadata import COPY
 from calibstat.sweeps.store import read
 from calibstat.sweeps.sweep import Sweep
+from suites import slow_but
 from sweeps.comparing import assert_same_bits
 
 
@@ -75,6 +79,83 @@ def damaged(path):
             file.unlink() if what is None else file.write_bytes(what)
             yield file
             file.write_bytes(content)
+
+
+def complaint(store, whole):
+    """Read a store, and hold it against what was in it; return why it is refused, if it is."""
+    try:
+        assert read(store).load().identical(whole)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("n_cases", slow_but([60], [60, 600]))
+def test_a_turned_bit_anywhere_is_refused_or_changes_nothing(store, n_cases):
+    """In numbers, texts, true values, metadata or the copy of the metadata."""
+    whole = read(store).load()
+    files = [each for each in sorted(store.rglob("*")) if each.is_file()]
+    rng, refused = np.random.default_rng(20261124), 0
+    for _ in range(n_cases):
+        file = files[int(rng.integers(len(files)))]
+        content = file.read_bytes()
+        turned = bytearray(content)
+        turned[int(rng.integers(len(content)))] ^= 1 << int(rng.integers(8))
+        file.write_bytes(bytes(turned))
+        said = complaint(store, whole)
+        refused += bool(said)
+        assert not said or (str(store) in said and "damaged" in said and "run the sweep again" in said)
+        file.write_bytes(content)
+    assert refused > n_cases / 2
+
+
+@pytest.mark.parametrize("name", [".zattrs", ".zgroup", ".zmetadata", "estimate/.zarray", "model/.zattrs"])
+@pytest.mark.parametrize("damage", ["turned", "cut", "gone"])
+def test_damaged_metadata_are_mended_by_the_next_run_and_no_block_is_lost(store, name, damage, monkeypatch):
+    whole, file = read(store).load(), store / name
+    content = file.read_bytes()
+    if damage == "gone":
+        file.unlink()
+    else:
+        middle = len(content) // 2
+        file.write_bytes(content[:middle] + (b"7" + content[middle + 1 :] if damage == "turned" else b""))
+    with pytest.raises(ValueError, match=rf"{name} is damaged, or was changed: run the sweep again .* mends it"):
+        read(store)
+    computed = []
+    monkeypatch.setattr("calibstat.sweeps.sweep.on_threads", lambda *arguments: computed.append(arguments))
+    make().run(store=store, progress=False)
+    assert not computed
+    assert json.loads(file.read_text()) == json.loads(content)
+    assert read(store).load().identical(whole)
+
+
+@pytest.mark.parametrize("damage", ["{", "{}", None])
+def test_a_damaged_copy_of_the_metadata_changes_nothing(store, damage):
+    whole = read(store).load()
+    (store / COPY).unlink()
+    if damage is not None:
+        (store / COPY).write_text(damage)
+    assert read(store).load().identical(whole)
+    assert_same_bits(whole, make().run(store=store, progress=False))
+
+
+def test_a_store_that_is_removed_while_the_sweep_runs_is_missed(tmp_path):
+    """Chunks written into a folder that is gone would be no store."""
+    place, removed = tmp_path / "s", threading.Event()
+
+    def remove(y_true, y_prob):
+        if not removed.is_set() and place.exists():
+            removed.set()
+            shutil.rmtree(place)
+        return 1.0
+
+    sweep = Sweep(GaussianMixture(1, 1), n=[30], estimators={"e": lambda n_bins: remove}, n_repeats=8, rng=0)
+    with pytest.raises(FileNotFoundError, match="the store was removed while the sweep ran; run it again, with a "):
+        sweep.run("threads", store=place, progress=False, block=2)
+    assert removed.is_set()
+    assert not place.exists()
+    found = sweep.run("threads", store=place, progress=False, block=2)
+    assert (found["estimate"] == 1).all()
 
 
 def test_no_damage_is_read_as_numbers(store):
