@@ -55,6 +55,7 @@ def scorer(estimator: Estimator, *, variables: str | Sequence[str] = ()) -> Scor
     check_kind("estimator", estimator, Estimator, "ECE()")
     if not estimator.has_headline:
         raise TypeError(f"{estimator!r} gives several numbers, but a score is one: take one of them")
+    check_kind("variables", variables, str | Sequence[str], "'age'")
     return Scorer(estimator, (variables,) if isinstance(variables, str) else tuple(variables))
 
 

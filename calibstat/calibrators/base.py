@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_
 from calibstat._text import counted
 from calibstat.data.arrays import Array, Floats, Ints, as_generator
 from calibstat.data.checks import VALUE_TOLERANCE, check_range, check_sums
+from calibstat.data.columns import as_array
 from calibstat.data.parameters import check_arguments
 from calibstat.data.rounding import ROUNDING, SAME
 
@@ -160,9 +161,13 @@ def both(event: Floats) -> Floats:
 def as_column(X: Any) -> Any:
     """Return a one-dimensional array as one column, and anything else as it is."""
     dimensions = getattr(X, "ndim", None)
-    if dimensions is None and isinstance(X, (list, tuple)) and X and np.ndim(X[0]) == 0:
-        X, dimensions = np.asarray(X), 1
+    if dimensions is None and isinstance(X, (list, tuple)) and X and _is_single(X[0]):
+        X, dimensions = as_array("X", X), 1
     return np.asarray(X).reshape(-1, 1) if dimensions == 1 else X
+
+
+def _is_single(first: Any) -> bool:
+    return isinstance(first, str) or getattr(first, "ndim", int(hasattr(first, "__len__"))) == 0
 
 
 def as_simplex(columns: Floats) -> Floats:

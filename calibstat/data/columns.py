@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -106,10 +107,17 @@ def column(name: str, given: Any) -> Column:
     if kind in "biuf":
         return Column(array, boolean=kind == "b")
     if kind == "S":
-        array = np.char.decode(array, "utf-8")
+        array = _decoded(name, array)
     if kind in "OSTU":
         return _few_texts(array) or _of_objects(name, array.tolist())
     raise ValueError(f"{name} holds {array.dtype} values{_advice(kind)}")
+
+
+def _decoded(name: str, array: Array) -> Array:
+    try:
+        return np.asarray(np.char.decode(array, "utf-8"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name} holds bytes that are no text in UTF-8 ({error}): decode them first") from error
 
 
 def _advice(kind: str) -> str:
@@ -209,9 +217,17 @@ def _kind(each: type) -> str:
 
 def _numbers(items: list[Any], holes: Bools | None) -> Array:
     if holes is not None:
-        return np.array([np.nan if hole else float(item) for item, hole in zip(items, holes, strict=True)])
+        return np.array([np.nan if hole else _as_float(item) for item, hole in zip(items, holes, strict=True)])
     numbers = np.array(items)
-    return numbers if numbers.dtype.kind in "iuf" else numbers.astype(np.float64)
+    return numbers if numbers.dtype.kind in "iuf" else np.array(list(map(_as_float, items)))
+
+
+def _as_float(number: Any) -> float:
+    """Return the nearest float, which is infinite for an integer that no float can hold, as for the text 1e400."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def _positions(items: list[Any], names: Sequence[str], holes: Bools | None) -> Ints:

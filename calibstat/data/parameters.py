@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache, wraps
+from math import isfinite
 from numbers import Real
 from types import EllipsisType, NoneType, UnionType
 from typing import (
@@ -27,6 +28,7 @@ from typing import (
 import numpy as np
 
 from calibstat.data.arrays import Floats
+from calibstat.data.columns import as_array
 
 LEVEL: Final = 0.05
 """The level of tests that are not told another one."""
@@ -36,6 +38,9 @@ CONFIDENCE_LEVEL: Final = 1 - LEVEL
 
 MOST_DRAWS: Final = 10**8
 """The most replicates that are drawn: each is kept, as a number of eight bytes."""
+
+MOST_ROWS: Final = 10**10
+"""The most rows that are drawn at once: the numbers of more do not fit into the memory of any machine at hand."""
 
 MOST_BINS: Final = 10**7
 """The most cells that predictions are cut into, or points at which a curve is found: nobody has rows for more."""
@@ -68,16 +73,23 @@ def check_share(name: str, value: Any, example: float) -> None:
     check_kind(name, value, Share, f"{example:g}")
 
 
-def numbers(name: str, value: Any, n_dimensions: tuple[int, ...] = (1, 2)) -> Floats:
+def numbers(name: str, value: Any, n_dimensions: tuple[int, ...] | None = (1, 2)) -> Floats:
     """Return numbers as an array of one of these dimensions; raise a TypeError that says what else was found."""
-    try:
-        found = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        found = None
-    if found is None or found.ndim not in n_dimensions:
-        shape = " or ".join(("()", "(n,)", "(n, K)")[each] for each in n_dimensions)
-        raise TypeError(f"{name} is {_found(value)}; it must be numbers of shape {shape}")
+    found = _as_numbers(value)
+    if found is None or not (n_dimensions is None or found.ndim in n_dimensions):
+        shape = " or ".join(("()", "(n,)", "(n, K)")[each] for each in n_dimensions or ())
+        raise TypeError(f"{name} is {_found(value)}; it must be numbers{f' of shape {shape}' if shape else ''}")
     return found
+
+
+def _as_numbers(value: Any) -> Floats | None:
+    """Return an array of floats, NaN where entries are masked; None of what holds anything but real numbers."""
+    try:
+        masked = "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray)
+        array = np.asarray(as_array("value", value) if masked else value)
+        return None if array.dtype.kind in "cmMV" else np.asarray(array, dtype=np.float64)
+    except Exception:  # each library raises its own exception for what it cannot convert
+        return None
 
 
 def keep(instance: object, **parameters: Any) -> None:
@@ -122,7 +134,7 @@ Proportion: TypeAlias = Annotated[float, Limits(lambda value: 0 <= value <= 1, "
 Tail: TypeAlias = Annotated[float, Limits(lambda value: 0 <= value < 0.5, "a number of at least 0 and below 0.5")]
 Positive: TypeAlias = Annotated[float, Limits(lambda value: 0 < value < np.inf, "a finite number above 0")]
 NotNegative: TypeAlias = Annotated[float, Limits(lambda value: 0 <= value < np.inf, "a finite number of at least 0")]
-Finite: TypeAlias = Annotated[float, Limits(lambda value: bool(np.isfinite(value)), "a finite number")]
+Finite: TypeAlias = Annotated[float, Limits(lambda value: isfinite(float(value)), "a finite number")]
 Order: TypeAlias = Annotated[float, Limits(lambda value: 1 <= value < np.inf, "a finite number of at least 1")]
 Norm: TypeAlias = Annotated[float, Limits(lambda value: value >= 1, "a number of at least 1, or numpy.inf")]
 
@@ -189,7 +201,10 @@ def _refusal(name: str, value: Any, kind: _Kind, owner: str = "") -> Exception:
 
 
 def _shown(value: Any) -> str:
-    shown = repr(value)
+    try:
+        shown = repr(value)
+    except Exception:  # numbers of more digits than Python writes, and objects that cannot show themselves
+        return f"an object of type {type(value).__name__}"
     return shown if len(shown) <= 80 else shown[:77] + "..."
 
 
@@ -246,6 +261,14 @@ def _number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def _in_range(value: Any) -> bool:
+    """Whether a number is one as a float too: no NaN, and no integer or fraction beyond the range of floats."""
+    try:
+        return float(value) == float(value)
+    except OverflowError:
+        return False
+
+
 def _kind(test: Callable[[Any], bool], words: str) -> _Kind:
     return _Kind(test, words, test)
 
@@ -253,7 +276,7 @@ def _kind(test: Callable[[Any], bool], words: str) -> _Kind:
 _ANYTHING = _kind(lambda _: True, "anything")
 _PLAIN = {
     int: _kind(_whole, "an integer"),
-    float: _Kind(lambda value: _number(value) and value == value, "a number", _number),
+    float: _Kind(lambda value: _number(value) and _in_range(value), "a number", _number),
     bool: _kind(lambda value: isinstance(value, (bool, np.bool_)), "True or False"),
     str: _kind(lambda value: isinstance(value, str), "a text"),
     NoneType: _kind(lambda value: value is None, "None"),

@@ -12,6 +12,7 @@ import numpy as np
 from calibstat._dataclass import dataclass
 from calibstat._lazy import special
 from calibstat.data.arrays import Floats
+from calibstat.data.parameters import numbers
 
 # Below this skewness the Pearson law equals the normal law up to digits that do not matter.
 _NO_SKEWNESS = 1e-4
@@ -181,7 +182,7 @@ def kuiper_sf(x: float | Floats) -> Floats:
     Parameters
     ----------
     x : float or array of floats
-        Standardised values.
+        Standardised values; of NaN the probability is NaN.
 
     Returns
     -------
@@ -214,7 +215,7 @@ def kolmogorov_smirnov_sf(x: float | Floats) -> Floats:
     Parameters
     ----------
     x : float or array of floats
-        Standardised values.
+        Standardised values; of NaN the probability is NaN.
 
     Returns
     -------
@@ -260,7 +261,7 @@ def _of_series(x: float | Floats, near: Callable[[Floats], Floats], far: Callabl
 
 def _at_each(x: float | Floats, survival: Callable[[Floats], Floats]) -> Floats:
     """Evaluate at numbers of any shape, and keep probabilities between 0 and 1."""
-    values = np.asarray(x, dtype=float)
+    values = numbers("x", x, None)
     return np.reshape(np.clip(survival(np.ravel(values)), 0.0, 1.0), values.shape)[()]
 
 
@@ -290,7 +291,7 @@ def cramer_von_mises_sf(x: float | Floats) -> Floats:
     Parameters
     ----------
     x : float or array of floats
-        Standardised values.
+        Standardised values; of NaN the probability is NaN.
 
     Returns
     -------
@@ -316,7 +317,7 @@ def anderson_darling_sf(x: float | Floats) -> Floats:
     Parameters
     ----------
     x : float or array of floats
-        Standardised values.
+        Standardised values; of NaN the probability is NaN.
 
     Returns
     -------

@@ -12,6 +12,7 @@ import numpy as np
 from calibstat._dataclass import dataclass
 from calibstat._progress import track
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.parameters import numbers
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Estimator, Evaluator, Forwarding, Headline, ResidualForm, all_weights, is_chances
 from calibstat.estimators.combined import leading_shape
@@ -190,4 +191,4 @@ class _GenericEvaluator(Evaluator):
         function = self.estimator.function
         if isinstance(function, Estimator):  # without the error that a call raises where there is no value
             return Headline(function).prepare(predictions)(outcomes)
-        return np.asarray(function(Sample.of(predictions, outcomes)), dtype=float)
+        return numbers("what the function returns", function(Sample.of(predictions, outcomes)), None)

@@ -19,7 +19,7 @@ from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Binning
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import RNG, Array, Floats, Variable, as_generator, two_columns
-from calibstat.data.parameters import HasParameters, SmallCellsWarning, at_least_one, repeats
+from calibstat.data.parameters import MOST_ROWS, HasParameters, SmallCellsWarning, at_least_one, repeats
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Estimator, all_weights
@@ -110,6 +110,8 @@ class SyntheticModel(HasParameters, ABC):
             The source of randomness.
         """
         generator = as_generator(rng)
+        if at_least_one("n", n) > MOST_ROWS:
+            raise ValueError(f"n is {n:.3g}; it must be at most {MOST_ROWS:,} rows: draw several samples, one by one")
         drawn = self.rows(at_least_one("n", n), generator)
         return Sample.of(drawn.predictions, self.outcomes(drawn, generator))
 

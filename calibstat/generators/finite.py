@@ -12,7 +12,7 @@ from calibstat._dataclass import dataclass
 from calibstat._text import counted
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Floats
-from calibstat.data.parameters import at_least_one, check_arguments, keep, numbers
+from calibstat.data.parameters import MOST_BINS, at_least_one, check_arguments, keep, numbers
 from calibstat.data.rounding import SAME
 from calibstat.data.sample import Predictions, Sample
 from calibstat.generators.base import Population, SyntheticModel, population_of
@@ -131,7 +131,7 @@ class FinitePredictions(SyntheticModel):
 
 def _examined(y_prob: Any, variables: Any, labels: Sequence[Hashable]) -> Predictions:
     """Make a sample of rows, because it checks variables and labels."""
-    return Sample([labels[0]] * len(y_prob), y_prob, variables=variables, labels=labels).predictions
+    return Sample([next(iter(labels), 0)] * len(y_prob), y_prob, variables=variables, labels=labels).predictions
 
 
 def _table(seen: Predictions, laws: Floats, mass: Floats) -> Population:
@@ -318,8 +318,10 @@ def kelly_smyth_theorem_5_4() -> FinitePredictions:
 
 
 def _classes(n_classes: int) -> int:
-    if at_least_one("n_classes", n_classes) < 2:
-        raise ValueError(f"n_classes is {n_classes}, but a classifier needs at least 2 classes.")
+    if not 2 <= at_least_one("n_classes", n_classes) <= MOST_BINS:
+        raise ValueError(
+            f"n_classes is {n_classes}, but a classifier needs at least 2 classes; {MOST_BINS} are the most."
+        )
     return n_classes
 
 

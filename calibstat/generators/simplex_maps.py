@@ -146,6 +146,8 @@ class MatrixMap(SimplexMap):
 
     def __call__(self, rows: Floats) -> Floats:
         """Map log-probabilities."""
+        if rows.shape[1] != len(self.matrix):
+            raise ValueError(f"matrix is for {len(self.matrix)} classes, but the predictions have {rows.shape[1]}")
         return special.softmax(_logs(rows) @ np.array(self.matrix).T + np.array(self.intercept), axis=1)
 
 

@@ -161,7 +161,7 @@ class Ledger:
         """
         from calibstat.ledgers.collect import collect  # it needs this file
 
-        names = [by] if isinstance(by, str) else list(by)
+        names = _listed(by)
         how: dict[str, Any] = {"lenses": lenses, "labels": labels, "nan_policy": nan_policy}
         return collect(source, y_true=y_true, y_prob=y_prob, by=names, **how)
 
@@ -186,7 +186,7 @@ class Ledger:
         """
         import pandas as pd
 
-        names, there = [by] if isinstance(by, str) else list(by), frame_names(frame)
+        names, there = _listed(by), frame_names(frame)
         missing = [each for each in (*names, "step", *COUNTS, *SUMS) if each not in there]
         if missing:
             raise ValueError(
@@ -346,9 +346,15 @@ def _default(sample: Sample) -> list[Lens]:
     return [CANONICAL] if sample.known.n_classes == 2 else [TopLabel()]
 
 
+def _listed(by: str | Sequence[str]) -> list[str]:
+    """Return the names of columns as a list; raise if they are no names."""
+    check_kind("by", by, str | Sequence[str], "'site', or ['site', 'sex']")
+    return [by] if isinstance(by, str) else list(by)
+
+
 def _each_once(by: str | Sequence[str]) -> tuple[str, ...]:
     """Return the names of columns, of which one may stand alone; raise if one is there twice."""
-    names = (by,) if isinstance(by, str) else tuple(by)
+    names = tuple(_listed(by))
     if len(set(names)) < len(names):
         raise ValueError(f"by={list(names)!r} names {max(names, key=names.count)!r} more than once: name it once")
     return names

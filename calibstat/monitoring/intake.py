@@ -14,7 +14,7 @@ from calibstat._dataclass import dataclass
 from calibstat._text import counted
 from calibstat.data.arrays import Array, Bools, Floats, Ints, two_columns
 from calibstat.data.checks import ROW_TOLERANCE, VALUE_TOLERANCE, as_rows, own
-from calibstat.data.columns import as_array
+from calibstat.data.columns import ABSENT, as_array
 from calibstat.data.sample import Predictions
 from calibstat.lenses.base import Lens
 from calibstat.monitoring.base import UNKNOWN
@@ -282,8 +282,12 @@ def first_rows(y_prob: Any, n: int) -> Any:
 
 
 def _as_list(given: Any) -> Any:
-    """Put a single value into a list."""
-    return [given] if given is None or isinstance(given, str) or np.ndim(given) == 0 else given
+    """Put a single value into a list; what has no number of dimensions is refused where it is read as an array."""
+    try:
+        single = given is None or isinstance(given, str) or np.ndim(given) == 0
+    except Exception:  # each library raises its own exception for what it cannot convert
+        return given
+    return [given] if single else given
 
 
 def _complaints(given: Array, missing: Bools, outside: Bools, sums: Bools) -> list[Complaint]:
@@ -316,8 +320,12 @@ def codes_of_labels(y_true: Any, labels: Mapping[Hashable, int]) -> tuple[Ints, 
 
 
 def _code_of_label(item: Any, labels: Mapping[Hashable, int]) -> int:
-    missing = item is None or item == "" or item != item  # NaN is not itself
-    return WAITING if missing else labels.get(item, UNKNOWN)
+    if type(item).__name__ in ABSENT or (isinstance(item, str) and not item):
+        return WAITING
+    try:
+        return WAITING if item != item else labels.get(item, UNKNOWN)  # NaN is not itself
+    except (TypeError, ValueError, ArithmeticError):  # what cannot be compared or looked up is no label
+        return UNKNOWN
 
 
 # Rows whose turn to be bet on has not come.
@@ -550,7 +558,7 @@ def read_ids(given: Any, n_rows: int | None) -> list[Hashable]:
     """Return the ids as plain integers, numbers or texts, one for each row; None for each row if there are none."""
     if given is None:
         return [None] * (n_rows or 0)
-    array: Array = np.asarray([given] if isinstance(given, str) or np.ndim(given) == 0 else given)
+    array = as_array("id", _as_list(given))
     ids: list[Any] = array.tolist()
     if array.ndim != 1 or (n_rows is not None and len(ids) != n_rows):
         raise ValueError(f"id has shape {array.shape}, but one for each of the {n_rows or 'labels'} rows is expected")

@@ -1,4 +1,7 @@
-"""Print the three lines of Python that do the case of a seed again, and what is wrong with it: python -m fuzz 12345."""
+"""Print the three lines of Python that do the case of a seed again, and what is wrong with it: python -m fuzz 12345.
+
+The kind of case stands after the seed: estimators (by default), functions, inputs, objects or dear.
+"""
 
 import sys
 
