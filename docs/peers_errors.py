@@ -76,6 +76,12 @@ def corp(score: cs.Score) -> Any:
     return found
 
 
+def indices(sample: cs.Sample) -> tuple[float, ...]:
+    """Return the mean, the median, the 0.9 quantile and the maximum of the distance of a local line."""
+    found = cs.ICI(cs.LOESS(0.75, degree=1, n_cells=None))(sample)
+    return found.ici, found.e50, found.e90, found.emax
+
+
 def murphy(data: Data) -> tuple[float, ...]:
     """Return the parts of the Brier score by probcal."""
     found = probcal("murphy_decomposition", data, n_bins=10, strategy="width")
@@ -326,6 +332,14 @@ WITHOUT_CELLS = (
         why="rows at 0 and 1 count half, its mirror image leaves out the ends; coarser mesh and bandwidth",
     ),
     Comparison(
+        "smooth ECE of bandwidth 0.1",
+        "relplot",
+        cs.SmoothECE(bandwidth=0.1),
+        lambda data: peer("relplot").smECE_sigma(data.p, data.y, 0.1),
+        rule=lambda data: rules.reflected_error(data.p, data.p - data.y, 0.1),
+        why="the same, but for the bandwidth",
+    ),
+    Comparison(
         "smooth ECE",
         "probmetrics",
         cs.SmoothECE(),
@@ -390,10 +404,10 @@ WITHOUT_CELLS = (
         because="it has no curve there",
     ),
     Comparison(
-        "ICI by a local line",
+        "ICI, E50, E90, Emax by a local line",
         "probcal",
-        cs.ICI(cs.LOESS(0.75, degree=1, n_cells=None)),
-        lambda data: probcal("ici", data, grid_size=None),
+        indices,
+        lambda data: [probcal(name, data, grid_size=None) for name in ("ici", "e50", "e90", "emax")],
     ),
 )
 

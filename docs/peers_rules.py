@@ -383,3 +383,17 @@ def betacal(data: Data) -> Array:
             design = design[:, [other]]
             fit = LogisticRegression(C=99999999999).fit(design, data.y)
     return np.asarray(fit.predict_proba(design)[:, 1])
+
+
+def pieces_of_equal_height(data: Data) -> Array:
+    """The line through the centres of pieces of the isotonic fit, where only pieces that fall are made one."""
+    p = np.clip(data.p, 1e-12, 1 - 1e-12)
+    weights = np.ones(len(p)) if data.weights is None else data.weights
+    _, which = np.unique(p, return_inverse=True)
+    pieces: list[Array] = []
+    for piece in np.stack([np.bincount(which, weights * each) for each in (np.ones(len(p)), data.y, p)], axis=1):
+        pieces.append(piece)
+        while len(pieces) > 1 and pieces[-2][1] / pieces[-2][0] > pieces[-1][1] / pieces[-1][0]:
+            pieces[-2:] = [pieces[-2] + pieces[-1]]
+    mass, events, said = np.array(pieces).T
+    return np.interp(p, said / mass, events / mass)

@@ -65,6 +65,37 @@ def package_beta(data: Data) -> Array:
     return np.asarray(fit.predict(data.p[:, None]))
 
 
+def fitted(calibrator: Any) -> Any:
+    """Return the event's calibrated predictions of the rows of the fit, with weights where there are any."""
+
+    def found(sample: cs.Sample) -> Array:
+        p = sample.predictions.event
+        fit = calibrator.fit(p, happened(sample), sample.predictions.weights)
+        return np.asarray(fit.predict_proba(p)[:, 1])
+
+    return found
+
+
+def fitted_by_probcal(name: str) -> Any:
+    """Return the same of a calibrator of probcal."""
+
+    def found(data: Data) -> Array:
+        fit = getattr(peer("probcal"), f"{name}Calibrator")().fit(data.p, data.y, sample_weight=data.weights)
+        return np.asarray(fit.predict_proba(data.p)).reshape(len(data.p), -1)[:, -1]
+
+    return found
+
+
+def of_clipped(calibrator: Any) -> Any:
+    """Return the calibrated predictions of predictions that are clipped as probcal clips them."""
+
+    def found(data: Data) -> Array:
+        p = np.clip(data.p, 1e-12, 1 - 1e-12)
+        return np.asarray(calibrator.fit(p, data.y, data.weights).predict_proba(p)[:, 1])
+
+    return found
+
+
 def histogram_binning(sample: cs.Sample) -> Array:
     """Return mean outcomes of ten cells at the rows."""
     p = sample.predictions.event
@@ -200,6 +231,33 @@ SCORES = (
         "predictions closer than 1e-15 count as one, and those above the first of them have no value",
     ),
     Comparison("isotonic fit", "scores", isotonic, isotonic_of_scores, (TWO, WEIGHTED)),
+    Comparison(
+        "isotonic calibration",
+        "probcal",
+        fitted(calibrators.Isotonic()),
+        fitted_by_probcal("Isotonic"),
+        (TWO, WEIGHTED),
+        of_clipped(calibrators.Isotonic()),
+        "predictions are clipped to 1e-12, and those beyond count as one",
+    ),
+    Comparison(
+        "centred isotonic calibration",
+        "probcal",
+        fitted(calibrators.CenteredIsotonic()),
+        fitted_by_probcal("CenteredIsotonic"),
+        (TWO, WEIGHTED),
+        rules.pieces_of_equal_height,
+        "neighbouring pieces of equal height are two, which leaves a flat stretch; predictions are clipped to 1e-12",
+    ),
+    Comparison(
+        "Venn-Abers",
+        "probcal",
+        fitted(calibrators.VennAbers()),
+        fitted_by_probcal("VennAbers"),
+        (TWO, WEIGHTED),
+        of_clipped(calibrators.VennAbers()),
+        "predictions are clipped to 1e-12, and those beyond count as one",
+    ),
     Comparison("Venn-Abers, both fits", "venn-abers", venn_abers, package_venn_abers),
     Comparison(
         "histogram binning",
@@ -208,6 +266,22 @@ SCORES = (
         netcal_binning,
         rule=rules.netcal_binning,
         why="it fits cells [low, high) and reads them (low, high]; one without rows has its centre",
+    ),
+    Comparison(
+        "Platt scaling",
+        "probcal",
+        fitted(calibrators.Platt(smallest=1e-12)),
+        fitted_by_probcal("Platt"),
+        (TWO, WEIGHTED),
+        within=1e-6,
+    ),
+    Comparison(
+        "beta calibration",
+        "probcal",
+        fitted(calibrators.Beta(smallest=1e-12)),
+        fitted_by_probcal("Beta"),
+        (TWO, WEIGHTED),
+        within=1e-6,
     ),
     Comparison(
         "beta calibration",
