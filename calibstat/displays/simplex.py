@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import KW_ONLY, replace
-from typing import Any, ClassVar, Self, TypeAlias, final
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, final
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -42,6 +42,9 @@ from calibstat.estimators.histogram import HistogramRegression
 from calibstat.inference.estimate import redrawn
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import CANONICAL
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 @final
@@ -95,7 +98,7 @@ class SimplexDisplay(SampleDisplay):
            [0.5, 0.5, 0. ]])
     """
 
-    cells: Any
+    cells: xr.Dataset
     _: KW_ONLY
     binning: Binning
     coverage: float

@@ -197,7 +197,7 @@ class TrajectoryDisplay(ResultDisplay, PlotDisplay):
     ['log loss', 'accuracy', 'ECE', 'p-value of ECE']
     """
 
-    numbers: Any
+    numbers: xr.Dataset
     name: str | None = None
 
     @classmethod
