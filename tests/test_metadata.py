@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import csv
 import json
+import os
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -99,5 +102,59 @@ def test_stored_tables_have_as_many_runs_as_the_paper_says():
 
 def test_no_address_is_made_up():
     """The repository has none that is known; a release adds it everywhere at once."""
-    named = ["urls" in PROJECT, "repository-code" in CITATION, "codeRepository" in CODEMETA]
+    signers = (ROOT / "allowed_signers").is_file()
+    named = ["urls" in PROJECT, "repository-code" in CITATION, "codeRepository" in CODEMETA, signers]
     assert len(set(named)) == 1
+
+
+@pytest.fixture
+def signed(tmp_path):
+    """A folder as a release leaves it, with a key that nobody keeps."""
+    if not (shutil.which("ssh-keygen") and shutil.which("sha256sum")):
+        pytest.skip("ssh-keygen or sha256sum is not on this machine")
+    run = {"cwd": tmp_path, "check": True, "capture_output": True, "text": True}
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", "key"], **run)
+    (tmp_path / "allowed_signers").write_text(f"{SIGNER} {(tmp_path / 'key.pub').read_text()}")
+    for name in ("wheel", "sdist"):
+        (tmp_path / name).write_text(f"these are the bytes of a {name}")
+    (tmp_path / "SHA256SUMS").write_text(subprocess.run(["sha256sum", "wheel", "sdist"], **run).stdout)
+    sign = re.search(r"^ssh-keygen .*-Y sign .*$", (ROOT / ".ci" / "release").read_text(), re.MULTILINE)[0]
+    subprocess.run(["bash", "-ec", sign], env={**os.environ, "key": "key"}, **run)
+    return tmp_path
+
+
+SIGNER = re.search(r"`(calibstat namespaces=.*?) `", (ROOT / "docs/releasing.md").read_text(encoding="utf-8"))[1]
+CHECKS = re.search(r"```console\n(.*?)```", (ROOT / "SECURITY.md").read_text(encoding="utf-8"), re.DOTALL)[1]
+
+
+def accepts(folder):
+    return subprocess.run(["bash", "-ec", CHECKS], cwd=folder, capture_output=True, check=False).returncode == 0
+
+
+def test_the_commands_for_users_accept_what_the_maintainers_signed(signed):
+    assert accepts(signed)
+    (signed / "sdist").unlink()
+    assert accepts(signed)  # a file that was not downloaded is passed over
+    (signed / "wheel").unlink()
+    assert not accepts(signed)
+
+
+@pytest.mark.parametrize("file", ["wheel", "SHA256SUMS", "SHA256SUMS.sig", "allowed_signers"])
+def test_the_commands_for_users_refuse_what_was_changed(signed, file):
+    content = (signed / file).read_bytes()
+    (signed / file).write_bytes(content[:-20] + bytes([content[-20] ^ 1]) + content[-19:])
+    assert not accepts(signed)
+
+
+def test_names_without_a_type_exist():
+    """Those that `.ci/package` lets pass, seen from outside."""
+    (table,) = [
+        ast.literal_eval(each.value)
+        for each in ast.parse((ROOT / "tests/typing_outside/names.py").read_text(encoding="utf-8")).body
+        if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "UNTYPED"
+    ]
+    public = {**{name: getattr(cs.generators, name) for name in cs.generators.__all__}}
+    public |= {name: getattr(cs, name) for name in cs.__all__}
+    for name in (each for each in table if not each.startswith("*.")):
+        kind, _, part = name.partition(".")
+        assert part in {*dir(public[kind]), *public[kind].__dataclass_fields__}, name
