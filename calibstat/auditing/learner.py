@@ -309,7 +309,8 @@ def _boxes(matrix: Floats, learned: Floats, predictions: Predictions, max_depth:
 
     pruned = {"min_samples_leaf": min_size, "ccp_alpha": _WORTH * np.var(learned)}
     tree = DecisionTreeRegressor(max_depth=max_depth, random_state=0, **pruned)
-    fitted = tree.fit(matrix, learned, sample_weight=predictions.weights).tree_
+    most = np.finfo(np.float32).max  # scikit-learn's trees are of single precision
+    fitted = tree.fit(matrix.clip(-most, most), learned, sample_weight=predictions.weights).tree_
     return boxes(arrays_of(fitted), lambda column, cut: rounded(matrix[:, column], cut, moved=_MOVED))
 
 

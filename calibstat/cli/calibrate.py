@@ -39,7 +39,7 @@ from calibstat.cli.questions import ROW_OF_FILE, examined_with_rows, sample_colu
 from calibstat.cli.text import ProgressBar, advise, notice, plain_warnings, tell
 from calibstat.data.arrays import Ints
 from calibstat.data.columns import shortened
-from calibstat.data.files import COMPRESSIONS, READERS, file_arguments, header, opened, read_delimited
+from calibstat.data.files import COMPRESSIONS, READERS, file_arguments, header, opened, read_delimited, reading
 from calibstat.data.frames import Selection, select
 from calibstat.draws.whole_clusters import part_of_clusters
 
@@ -328,7 +328,8 @@ def other_columns(path: Path, n: int, select: Callable[[list[str]], Selection]) 
         chosen = select(names)
         return replace(chosen, variables=[name for name in names if name not in chosen.y_prob])
 
-    found = reader(path, choose)["variables"].items()
+    with reading(str(path)):
+        found = reader(path, choose)["variables"].items()
     values = {name: np.asarray(each, dtype=object if isinstance(each, list) else None) for name, each in found}
     return [
         (name, (each.astype(str) if each.dtype.kind in "mM" else each).tolist())

@@ -122,6 +122,8 @@ def _watch(arguments: argparse.Namespace) -> int:
     with plain_warnings(), options.named_options(_OPTIONS):
         with ProgressBar("reading"):
             found, rows = _read(arguments)
+        if arguments.order not in found["variables"]:
+            raise ValueError(f"--order {arguments.order} is a pattern, but the name of one column is expected")
         truth = np.asarray(found["y_true"])
         times = _times(found["variables"][arguments.order], arguments)
         with options.named_options(names_of_columns(arguments, found)):
@@ -202,9 +204,11 @@ def _monitor(
     if arguments.labels is not None:
         labels = options.read_labels(arguments.labels)
     elif state is not None:
-        labels = read_state(state)[0]["labels"]
+        known = read_state(state)[0].get("labels")
+        labels = known if isinstance(known, list) else []
         if len(labels) != (2 if some.ndim == 1 else some.shape[1]):
-            raise ValueError(f"{state} is the state of another monitor: its classes are {', '.join(map(str, labels))}")
+            told = ", ".join(map(str, labels)) or "not known"
+            raise ValueError(f"{state} is the state of another monitor: its classes are {told}")
     else:
         labels = _found(truth, some, columns, arguments.bad_rows)
     settings = {name: getattr(arguments, name) for name in ("level", "bad_rows", "name")} | {"labels": labels}

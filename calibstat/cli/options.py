@@ -111,10 +111,18 @@ def column_names(text: str) -> list[str]:
     >>> column_names('cat, "dog, small"')
     ['cat', 'dog, small']
     """
-    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    names = _split(text, ",")
     if not names or not all(names):
         raise argparse.ArgumentTypeError(f"{text!r} does not name a column, or several with commas between")
     return names
+
+
+def _split(text: str, delimiter: str) -> list[str]:
+    """Split names at a delimiter that is not quoted; a text of several lines names nothing."""
+    try:
+        return [name.strip() for name in next(csv.reader([text], delimiter=delimiter, skipinitialspace=True), [])]
+    except csv.Error:
+        return []
 
 
 def conditions(text: str) -> list[list[str]]:
@@ -124,7 +132,7 @@ def conditions(text: str) -> list[list[str]]:
     [['age'], ['site', 'sex'], ['dog: small']]
     """
     parts = re.split(r',(?=(?:[^"]*"[^"]*")*[^"]*$)', text)
-    found = [[name.strip() for name in next(csv.reader([part.strip()], delimiter=":"), [])] for part in parts]
+    found = [_split(part.strip(), ":") for part in parts]
     if not all(names and all(names) for names in found):
         raise argparse.ArgumentTypeError(
             f"{text!r} does not name a column, several with commas between, or some jointly with colons (age:site)"

@@ -462,6 +462,8 @@ def sample_columns(arguments: argparse.Namespace, variables: Sequence[str] | Non
         raise ValueError("name the columns of what was predicted by one of --probs, --confidence and --predicted")
     if buckets["between"] is not None and len(buckets["between"]) != 2:
         raise ValueError("--between names two columns, the lower and the upper end of each bucket: --between low,high")
+    if buckets["between"] is not None and buckets["predicted"] is None:
+        raise ValueError("--between is about the buckets of --predicted: name that column too, or leave --between out")
     if buckets["predicted"] is not None and arguments.label is not None:
         raise ValueError("--predicted is of buckets of rows: name --events and --trials in place of --label")
     counts = {name: getattr(arguments, name, None) for name in ("events", "trials")}

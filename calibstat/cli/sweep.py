@@ -87,8 +87,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 def read_study(path: Path) -> cs.Sweep:
     """Read a study from a TOML file."""
-    from calibstat.generators.base import SyntheticModel
-
     try:
         study = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
@@ -101,6 +99,15 @@ def read_study(path: Path) -> cs.Sweep:
     for key in _TABLES & study.keys():
         if not isinstance(study[key], dict):
             raise ValueError(f"{path}: {key} is {study[key]!r}, but a table of names is expected: write [{key}]")
+    try:
+        return _made(study)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _made(study: Mapping[str, Any]) -> cs.Sweep:
+    from calibstat.generators.base import SyntheticModel
+
     return cs.Sweep(
         {name: made(name, text, SyntheticModel) for name, text in study["models"].items()},
         n=study["n"],

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -126,18 +126,25 @@ def read_parquet(path: Path, choose: Choose) -> dict[str, Any]:
 
 def read_netcdf(path: Path, choose: Choose) -> dict[str, Any]:
     """Read the arguments of `examine` from a NetCDF file, of version 4 (which is HDF5) or 3."""
-    with path.open("rb") as file:
-        classic = file.read(3) == b"CDF"
-    if not classic:
-        # h5netcdf no longer installs h5py with itself.
-        _need("h5netcdf", "NetCDF")
-        _need("h5py", "NetCDF")
+    engine = netcdf_engine(path)
     import xarray
 
-    with xarray.open_dataset(path, engine="scipy" if classic else "h5netcdf") as dataset:
+    with xarray.open_dataset(path, engine=engine) as dataset:
         chosen = choose(frame_names(dataset))
         expect_memory(dataset[chosen.names].nbytes)
         return arguments_from(dataset[chosen.names].load(), chosen)
+
+
+def netcdf_engine(path: Path) -> Literal["scipy", "h5netcdf"]:
+    """Return what reads this NetCDF file, of version 3 or 4; one of version 4 that cannot be opened raises an error."""
+    with path.open("rb") as file:
+        if file.read(3) == b"CDF":
+            return "scipy"
+    # h5netcdf no longer installs h5py with itself.
+    _need("h5netcdf", "NetCDF")
+    _need("h5py", "NetCDF")
+    with import_module("h5py").File(path):  # of a file that cannot be opened, h5netcdf leaves a complaint on the screen
+        return "h5netcdf"
 
 
 def _need(module: str, kind: str) -> None:
@@ -209,18 +216,24 @@ def read_stream(stream: Any, choose: Choose) -> dict[str, Any]:
 
 def delimited_batches(path: Path, choose: Choose, n_rows: int) -> Iterator[dict[str, Any]]:
     """Yield the arguments of `examine` for so many rows at a time of a text file, which may be compressed."""
+    with reading(shown(path, MOST_OF_A_LINE)), opened(path) as stream:
+        rows, names, delimiter, chosen, _ = _begun(stream, choose)
+        positions, options = _columns(names, delimiter, chosen)
+        for frame in _table(rows, **options, chunksize=n_rows):
+            yield arguments_from(_by_name(frame, positions), chosen)
+        if rows.counter.short:
+            warn(rows.counter.short)
+
+
+@contextmanager
+def reading(where: str) -> Iterator[None]:
+    """Turn what any library raises in the ``with`` block into one error that names the file."""
     try:
-        with opened(path) as stream:
-            rows, names, delimiter, chosen, _ = _begun(stream, choose)
-            positions, options = _columns(names, delimiter, chosen)
-            for frame in _table(rows, **options, chunksize=n_rows):
-                yield arguments_from(_by_name(frame, positions), chosen)
-            if rows.counter.short:
-                warn(rows.counter.short)
-    except GeneratorExit:
-        raise
-    except Exception as error:
-        raise ValueError(_complaint(shown(path, MOST_OF_A_LINE), error)) from error
+        yield
+    except MemoryError as error:
+        raise MemoryError(f"cannot read {where}: it does not fit into memory; pass fewer rows") from error
+    except Exception as error:  # every library raises exceptions of its own
+        raise ValueError(_complaint(where, error)) from error
 
 
 def _begun(stream: Any, choose: Choose) -> tuple[CountedLines, list[str], str, Selection, bytes | None]:
@@ -389,21 +402,29 @@ def file_arguments(path: Any, **asked: Any) -> dict[str, Any]:
     the labels NA, None and null are kept; in all other columns these are missing too. Columns are named as for
     `select`. A ValueError says that the file cannot be read, or that a column is missing.
     """
-    where = "standard input" if str(path) == "-" else shown(path, MOST_OF_A_LINE)
+    where = "standard input" if str(path) == "-" else shown(path, MOST_OF_A_LINE) or "''"
 
     def choose(names: list[str]) -> Selection:
         chosen = select(names, **asked, where=where)
         return chosen if Path(path).suffix.lower() in _ARRAYS else chosen.looking_at(names)
 
-    with Interrupts() as interrupts, bar_on_terminal():
+    with Interrupts() as interrupts, bar_on_terminal(), reading(where):
         try:
             return read_standard_input(choose) if str(path) == "-" else _reader(Path(path))(Path(path), choose)
-        except MemoryError as error:
-            raise MemoryError(f"cannot read {where}: it does not fit into memory; pass fewer rows") from error
-        except Exception as error:  # every library raises exceptions of its own
+        except Exception as error:
             if interrupts.came:
                 raise KeyboardInterrupt from error
-            raise ValueError(_complaint(where, error)) from error
+            raise
+
+
+@contextmanager
+def in_file(path: Any) -> Iterator[None]:
+    """Say in which file it is what a check in the ``with`` block refuses."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        where = "standard input" if str(path) == "-" else shown(path, MOST_OF_A_LINE)
+        raise type(error)(str(error) if _names(where, str(error)) else f"{where}: {error}") from error
 
 
 def _reader(path: Path) -> Callable[[Path, Choose], dict[str, Any]]:
@@ -432,7 +453,12 @@ def _complaint(where: str, error: Exception) -> str:
         reason = error.strerror
     elif not _ours(error):
         reason = f"it is damaged, or not what its name says ({reason or type(error).__name__})"
-    return reason if where in reason else f"cannot read {where}: {reason}"
+    return reason if _names(where, reason) else f"cannot read {where}: {reason}"
+
+
+def _names(where: str, text: str) -> bool:
+    """Whether a message says of which file, or of which folder that it lies in, it is."""
+    return re.search(rf"(?:^|(?:in|of|read) ){re.escape(where)}(?=[/\s:;,]|$)", text) is not None
 
 
 def _not_text(where: str, content: bytes) -> str:

@@ -251,14 +251,19 @@ class Sample:
         ValueError
             If the file cannot be read or a column is missing; the message lists the columns that are there.
         """
-        from calibstat.data.files import file_arguments  # readers of text and archives, which arrays do not need
+        from calibstat.data.files import (  # readers of text and archives, which arrays do not need
+            file_arguments,
+            in_file,
+        )
 
         columns = {"y_true": y_true, "correct": correct, "counts": counts, "events": events, "trials": trials}
         columns |= {"y_prob": y_prob, "confidence": confidence, "predicted": predicted, "between": between}
         columns |= {"variables": variables, "sample_weight": sample_weight, "groups": groups}
         how = {"labels": labels, "nan_policy": nan_policy, "prevalence": prevalence}
         with noting() as notes:
-            sample = cls._examined(**file_arguments(path, **columns), **how)
+            found = file_arguments(path, **columns)
+            with in_file(path):
+                sample = cls._examined(**found, **how)
         keep(sample, notes=tuple(notes), origin={"path": str(path), **columns, **how})
         return sample
 

@@ -11,7 +11,15 @@ from typing import Any, Final
 from calibstat._dataclass import dataclass
 from calibstat._progress import track, track_rows
 from calibstat._text import shown
-from calibstat.data.files import COMPRESSIONS, DELIMITED, JSON_LINES, delimited_batches, expect_memory, rows_of_text
+from calibstat.data.files import (
+    COMPRESSIONS,
+    DELIMITED,
+    JSON_LINES,
+    delimited_batches,
+    expect_memory,
+    reading,
+    rows_of_text,
+)
 from calibstat.data.frames import Selection, arguments_from, frame_names
 
 ROWS: Final = 1 << 20
@@ -29,7 +37,10 @@ class Batch:
     first: int
 
     def __len__(self) -> int:
-        return len(self.taken["y_true"])
+        try:
+            return len(self.taken["y_true"])
+        except TypeError:  # a single value, which is refused where the rows are counted
+            return 1
 
 
 def batches_of(source: Any, choose: Choose) -> Iterator[Batch]:
@@ -88,7 +99,7 @@ def files_of(source: str | Path) -> list[Path]:
     else:
         found = [place] if place.is_file() else [Path(each) for each in glob.glob(str(source), recursive=True)]  # noqa: PTH207
     if not found:
-        raise ValueError(f"{shown(source)} names no file that is there: check the folder, or the pattern")
+        raise ValueError(f"{shown(source) or repr('')} names no file that is there: check the folder, or the pattern")
     kinds = {_kind(each): each for each in found}
     if len(kinds) > 1 or "" in kinds:
         odd = kinds[""] if "" in kinds else max(kinds.values())
@@ -123,14 +134,18 @@ def _parquet(source: str | Path, files: Sequence[Path]) -> Any:
     from pyarrow import dataset
 
     base = str(source) if Path(source).is_dir() else None
-    return dataset.dataset(
-        [str(each) for each in files], format="parquet", partitioning="hive", partition_base_dir=base
-    )
+    with reading(shown(source)):
+        return dataset.dataset(
+            [str(each) for each in files], format="parquet", partitioning="hive", partition_base_dir=base
+        )
 
 
 def _of_dataset(dataset: Any, choose: Choose) -> Iterator[Batch]:
     chosen = choose(list(dataset.schema.names), "the dataset")
-    known: list[Any] = [getattr(each, "metadata", None) for each in dataset.get_fragments()]
+    known: list[Any] = []
+    for place, fragment in enumerate(dataset.get_fragments()):
+        with reading(_place_of(fragment, place)):
+            known.append(getattr(fragment, "metadata", None))
     expect_memory(max((_largest_group(each, chosen.names) for each in known if each is not None), default=0))
     # One thread, and little read ahead: rows are counted more slowly than they are read, and would fill the memory.
     options = {"schema": dataset.schema, "columns": chosen.names, "batch_size": ROWS, "use_threads": False}
@@ -138,13 +153,18 @@ def _of_dataset(dataset: Any, choose: Choose) -> Iterator[Batch]:
 
     def read() -> Iterator[Batch]:
         for place, fragment in enumerate(dataset.get_fragments()):
-            where, first = shown(getattr(fragment, "path", "") or f"fragment {place}"), 0
-            for part in fragment.to_batches(**options, fragment_scan_options=_of_parquet(known[place])):
-                if part.num_rows:
-                    yield Batch(arguments_from(as_frame(part), chosen), where, first)
-                    first += part.num_rows
+            where, first = _place_of(fragment, place), 0
+            with reading(where):
+                for part in fragment.to_batches(**options, fragment_scan_options=_of_parquet(known[place])):
+                    if part.num_rows:
+                        yield Batch(arguments_from(as_frame(part), chosen), where, first)
+                        first += part.num_rows
 
     return track_rows(read()) if None in known else track(read(), sum(-(-each.num_rows // ROWS) for each in known))
+
+
+def _place_of(fragment: Any, place: int) -> str:
+    return shown(getattr(fragment, "path", "") or f"fragment {place}")
 
 
 def _of_parquet(known: Any) -> Any:

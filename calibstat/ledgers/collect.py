@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import nullcontext
 from functools import partial, reduce
+from pathlib import Path
 from typing import Any
 
 from calibstat._text import rows_moved
+from calibstat.data.files import in_file
 from calibstat.data.frames import Selection, arguments_from, select
 from calibstat.data.sample import Sample
 from calibstat.ledgers import batches
@@ -48,7 +51,8 @@ def collect(
             ledger, known = counting(batch, known, first=known is labels)
             yield ledger
 
-    return added_up(ledgers())
+    with in_file(source) if isinstance(source, (str, Path)) else nullcontext():
+        return added_up(ledgers())
 
 
 def added_up(ledgers: Iterable[Ledger]) -> Ledger:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import json
-import zipfile
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 
@@ -45,23 +46,36 @@ def write_state(path: str | Path, settings: Mapping[str, Any], arrays: Mapping[s
     """Write settings and arrays; the file is replaced at once, so that an interruption leaves the old one."""
     target = Path(path)
     check_writable(target)
-    described = np.array(json.dumps({"format": STATE_FORMAT} | dict(settings)))
+    known = {"format": STATE_FORMAT} | dict(settings)
+    described = np.array(json.dumps(known | {"checksum": _checksum(known, arrays)}))
     with written_whole(target) as place, place.open("wb") as file:
         np.savez(file, settings=described, **arrays)  # type: ignore[arg-type]
 
 
+def _checksum(settings: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
+    """Return a checksum of settings, without their own, and of the arrays with their names and types."""
+    found = sha256(json.dumps(dict(settings)).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        found.update(f"{name} {array.dtype.str} {array.shape}".encode() + array.tobytes())
+    return found.hexdigest()
+
+
 def read_state(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     """Read settings and arrays; a file that is not the state of a monitor is refused."""
-    if Path(path).is_file() and not zipfile.is_zipfile(path):
+    if Path(path).is_file() and not is_zipfile(path):
         raise ValueError(f"{path} does not hold the state of a monitor, or is damaged: name the file that save() wrote")
     try:
         with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = arrays_of(file, file.files)
         settings = json.loads(str(arrays.pop("settings")))
+        checksum = settings.pop("checksum", None)  # earlier versions wrote none
+        if checksum not in (None, _checksum(settings, arrays)):
+            raise ValueError("its checksum is that of other content")
         found = settings.pop("format")
     except FileNotFoundError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError, zipfile.BadZipFile) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, EOFError, OSError, RecursionError, BadZipFile) as error:
         raise ValueError(
             f"{path} does not hold the state of a monitor, or is damaged ({type(error).__name__})"
         ) from None
@@ -95,7 +109,7 @@ def made_of(text: str) -> Any:
     """
     try:
         return _read(ast.parse(text, mode="eval").body)
-    except (SyntaxError, ValueError, TypeError) as error:
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         raise ValueError(
             f"{text} cannot be made from a file: make the monitor as before, and call its restore(path)"
         ) from error

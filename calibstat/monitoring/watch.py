@@ -15,6 +15,7 @@ from calibstat._text import counted, shown
 from calibstat._warn import warn
 from calibstat.data.arrays import Floats, Ints
 from calibstat.data.counted import CountedSample
+from calibstat.data.files import in_file
 from calibstat.data.parameters import HasParameters
 from calibstat.data.sample import Sample
 from calibstat.monitoring.base import Bettor, Part, collect, distribute
@@ -256,8 +257,9 @@ class Watch(HasParameters, ABC):
         settings, _ = read_state(path)
         if not {*cls.made} <= {*settings}:
             raise ValueError(f"{path} is the state of another kind of monitor than {cls.__name__}")
-        made: dict[str, Any] = {name: made_of(settings.pop(name)) for name in cls.made}
-        monitor = cls(**settings, **made)
+        with in_file(path):
+            made: dict[str, Any] = {name: made_of(settings.pop(name)) for name in cls.made}
+            monitor = cls(**settings, **made)
         monitor.restore(path)
         return monitor
 
@@ -275,7 +277,12 @@ class Watch(HasParameters, ABC):
         """
         settings, arrays = read_state(path)
         expect_same(path, settings, self._settings())
-        distribute(arrays, self._parts())
+        before = collect(self._parts())
+        try:
+            distribute(arrays, self._parts())
+        except Exception as error:  # what nobody has written can be anything
+            distribute(before, self._parts())
+            raise ValueError(f"{path} does not hold the state of a monitor, or is damaged ({error})") from error
         self._change = (0, None)
 
     def _parts(self) -> dict[str, Part]:

@@ -27,6 +27,7 @@ from calibstat._files import alone
 from calibstat._text import counted
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Floats
+from calibstat.data.files import netcdf_engine
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.squared import ECE
@@ -41,6 +42,9 @@ from calibstat.sweeps._metadata import keep_copy, mend, refuse_damaged
 
 if TYPE_CHECKING:
     import xarray as xr
+
+
+_BLOCKS_IN_A_CHUNK = 1000  # whose status is written anew with each of them
 
 
 class Blocks:
@@ -73,7 +77,11 @@ class Blocks:
             if found.error or self.status[where] == FAILED:
                 self.arrays["error"][where] = found.error[:ERROR_WIDTH]
             self.status[where] = FAILED if found.error else DONE
-            self.arrays["status"][...] = self.status  # writing the single chunk whole reads nothing
+            status = self.arrays["status"]
+            sizes = getattr(status, "chunks", status.shape)
+            # Writing a chunk whole reads nothing; all others stay, so that a block does not cost more among many.
+            chunk = tuple(slice(i // size * size, (i // size + 1) * size) for i, size in zip(where, sizes, strict=True))
+            status[chunk] = self.status[chunk]
 
     def _expect_store(self) -> None:
         """Raise where somebody has removed the store: what is written then is no store."""
@@ -127,21 +135,22 @@ def of_any_length(dataset: xr.Dataset) -> xr.Dataset:
 
 def read(path: Path) -> xr.Dataset:
     """Open the results of a sweep, a Zarr store or a NetCDF file made from one; refuse damaged ones."""
-    import xarray as xr
-
     if not path.exists():
         raise ValueError(f"{path} does not exist; name the store of a sweep.")
     if path.is_dir():
         refuse_damaged(path)
         refuse_garbled(path, _opened_store(path), (*_WRITTEN_ONCE, "status"))
     try:
-        dataset = lazily(path) if path.is_dir() else xr.open_dataset(path)
+        dataset = lazily(path) if path.is_dir() else _loaded(path)
     except Exception as error:  # each format raises errors of its own
         raise ValueError(
             f"{path} is neither a Zarr store nor a NetCDF file ({type(error).__name__}); name the store of a sweep."
         ) from error
     if "design" not in dataset.attrs:
         raise ValueError(f"{path} holds no sweep; name the store of one.")
+    wrong = _fault_of(dataset)
+    if wrong:
+        raise ValueError(f"{path} is no whole result of a sweep: {wrong}; run the sweep again.")
     lost = lost_blocks(path, dataset["status"]) if path.is_dir() else []
     if lost:
         raise ValueError(
@@ -149,6 +158,56 @@ def read(path: Path) -> xr.Dataset:
             "run the sweep again with this store, which computes them anew."
         )
     return dataset
+
+
+def _loaded(path: Path) -> xr.Dataset:
+    """Read a NetCDF file and close it; of one of version 3 that is left open, SciPy warns at the end."""
+    import xarray as xr
+
+    with xr.open_dataset(path, engine=netcdf_engine(path)) as dataset:
+        return dataset.load()
+
+
+# What is summarised together with each variable.
+_TOGETHER = {
+    "estimate": ("truth",),
+    "interval_low": ("interval_high", "truth"),
+    "pvalue": ("miscalibration",),
+    "status": ("error",),
+}
+
+
+def _fault_of(dataset: xr.Dataset) -> str:
+    """Say what a dataset lacks, or what in it is not as `empty_dataset` makes it, or nothing."""
+    needed = {other for name in _TOGETHER if name in dataset for other in _TOGETHER[name]}
+    if not {"estimate", "pvalue"} & {*dataset}:
+        return "it has neither estimates nor p-values"
+    empty = [str(name) for name, size in dataset.sizes.items() if not size]
+    if empty:
+        return f"it has no {empty[0]}"
+    for name, variable in dataset.variables.items():
+        known = _dimensions(str(name))
+        if known and (variable.dims != known or (variable.dtype.kind not in "iuf") != (name in _TEXTS)):
+            return f"{name} is of {variable.dtype} along {', '.join(map(str, variable.dims)) or 'nothing'}"
+        needed |= {*known}
+    lacking = sorted(needed - {*dataset.variables})
+    if lacking:
+        return f"it lacks {', '.join(lacking)}"
+    return _fault_of_design(dataset.attrs["design"])
+
+
+def _fault_of_design(text: Any) -> str:
+    """Say why a text does not describe a study, or nothing."""
+    try:
+        design = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return "its design is no JSON"
+    if not isinstance(design, dict):
+        return "its design is no JSON object"
+    listed = [design.get(name, []) for name in ("estimators", "tests")]
+    if not all(isinstance(each, list) and all(isinstance(item, str) for item in each) for each in listed):
+        return "its design does not list estimators and tests"
+    return ""
 
 
 def _create(study: Study, block: int, path: Path) -> None:
@@ -167,7 +226,8 @@ def _create(study: Study, block: int, path: Path) -> None:
         try:
             # Format 2 has strings of fixed width. Chunks of NaN are written too: a missing chunk was deleted.
             with zarr.config.set({"array.write_empty_chunks": True}):
-                checked = dict.fromkeys(map(str, dataset.variables), CODECS)
+                checked = {str(name): dict(CODECS) for name in dataset.variables}
+                checked["status"]["chunks"] = (1, 1, min(_BLOCKS_IN_A_CHUNK, dataset.sizes["block"]))
                 dataset.to_zarr(folder, compute=False, zarr_format=2, consolidated=True, encoding=checked)
             keep_copy(folder)
             folder.replace(path)
@@ -265,6 +325,20 @@ def empty_dataset(
     for name, said in attributes.items():
         dataset[name].attrs |= said
     return dataset
+
+
+_TEXTS = ("model", "estimator", "test", "error")
+
+
+def _dimensions(name: str) -> tuple[str, ...]:
+    """Return the dimensions of a variable of the dataset; none of what is not in it."""
+    if name in ("model", "estimator", "test", "n", "n_bins", "repeat", "block"):
+        return (name,)
+    if name in ("status", "error"):
+        return ("model", "n", "block")
+    if name in _PIECES:
+        return (*_head(name), "n", "n_bins", "repeat")
+    return (*_head(name), "n_bins") if name in _LONG_NAMES else ()
 
 
 def _head(name: str) -> tuple[str, str]:

@@ -94,7 +94,9 @@ def summarise(result: xr.Dataset, level: float = LEVEL) -> xr.Dataset:
 def _in_few_pieces(result: xr.Dataset) -> xr.Dataset:
     """Join the blocks of a store into pieces that fit into memory, so that every step is not taken for each block."""
     joined: dict[str, Any] = {"repeat": "auto", "block": -1}
-    return result.chunk({name: joined[name] for name in joined if name in result.dims}) if result.chunks else result
+    if all(each.chunks is None for each in result.variables.values()):
+        return result
+    return result.chunk({name: joined[name] for name in joined if name in result.dims})
 
 
 def _of_estimates(estimate: Any, truth: Any, truth_error: Any) -> dict[str, Any]:

@@ -313,3 +313,10 @@ def test_more_outcomes_need_a_lens():
     found = learner_audit(sample, lens=cs.TopLabel(), **FAST)
     assert "overconfident by" in found.verdict
     assert "TopLabel()" in found.hypothesis
+
+
+def test_a_variable_may_hold_numbers_beyond_single_precision():
+    rows = world()
+    huge = {"huge": np.where(np.arange(600) % 2 == 0, 1e300, 1.0)}
+    sample = cs.Sample(rows.outcomes, rows.predictions.event, variables=huge, labels=[0, 1])
+    assert 0 < learner_audit(sample, **FAST).pvalue <= 1

@@ -71,6 +71,9 @@ def test_bad_rows(pets, run, file, found, words):
         (["--given", "age"], "no column 'age'"),
         (["--given", "pet"], "what happened"),
         (["--given", ""], "does not name a column"),
+        (["--given", "a\nb"], "does not name a column"),
+        (["--weights", "a\nb"], "does not name a column"),
+        (["--between", "low,high"], "--between is about the buckets of --predicted"),
         (["--weights", "w"], "no column 'w'"),
         (["--labels", "a,b"], "not among --labels a,b"),
         (["--labels", "a,b,c"], "3 classes"),
@@ -468,4 +471,11 @@ def test_a_study_with_a_value_for_a_table_is_refused_by_name(tmp_path, key):
     models = "" if key == "models" else '[models]\na = "BetaPredictions(1, 1)"\n'
     path.write_text(f"seed = 0\nn = [50]\n{key} = 3\n{models}")
     with pytest.raises(ValueError, match=rf"study\.toml: {key} is 3, but a table"):
+        read_study(path)
+
+
+def test_what_is_wrong_inside_a_study_names_the_study(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text('seed = 0\nn = [50]\n[models]\na = "Beta(1, 1)"\n')
+    with pytest.raises(ValueError, match=r"study\.toml: a 'Beta\(1, 1\)': there is no 'Beta'"):
         read_study(path)

@@ -246,3 +246,10 @@ def test_models_that_cannot_be_compared(run, tmp_path, more, message):
     code, _, err = run("monitor", path, "--label", "y", "--order", "t", *more)
     assert code == 2
     assert message in err
+
+
+def test_an_order_that_is_a_pattern_is_refused(run, tmp_path):
+    path = write_csv(tmp_path / "rows.csv", columns(50))
+    code, _, err = run("monitor", path, "--label", "y", "--probs", "p", "--order", "?")
+    assert code == 2
+    assert err.endswith("--order ? is a pattern, but the name of one column is expected\n")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import bz2
+import gc
 import gzip
 import importlib.util
 import io
 import lzma
 import os
+import re
 import signal
 import struct
 import threading
@@ -737,3 +739,34 @@ def test_numbers_in_another_notation_are_named(tmp_path, text, advice):
     file.write_text(f"label;p\n0;{text}\n1;{text}\n")
     with pytest.raises(ValueError, match=advice):
         Sample.read(file, y_true="label", y_prob="p")
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400)])
+def test_an_integer_that_no_float_holds_is_infinite(tmp_path, value):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(f'{{"y": 0, "p": 0.5, "x": {value}}}\n{{"y": 1, "p": 0.5, "x": 0.5}}\n')
+    with pytest.raises(ValueError, match="variable 'x' is infinite in row 0"):
+        Sample.read(path, y_true="y", y_prob="p", variables="x")
+
+
+def test_what_is_wrong_with_rows_names_their_file(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("y,p\n0,0.5\n1,1.5\n")
+    with pytest.raises(ValueError, match=r"rows\.csv: column 'p' has values outside \[0, 1\]"):
+        Sample.read(path, y_true="y", y_prob="p")
+
+
+def test_a_damaged_file_of_netcdf_4_leaves_nothing_on_the_screen(tmp_path, capsys):
+    path = tmp_path / "rows.nc"
+    path.write_bytes(b"\x89HDF\r\n\x1a\n" + b"\x00" * 100)
+    with pytest.raises(ValueError, match=r"cannot read .*rows\.nc: it is damaged"):
+        Sample.read(path, y_true="y", y_prob="p")
+    gc.collect()
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", ["", ".", "file"])
+def test_a_name_that_occurs_in_the_reason_is_said_all_the_same(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=f"cannot read {re.escape(name or repr(name))}: "):
+        Sample.read(name, y_true="y", y_prob="p")

@@ -285,3 +285,22 @@ def test_row_groups_beyond_the_memory_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(batches, "_largest_group", lambda known, names: 10**18)
     with pytest.raises(ValueError, match=r"its columns need 1e.09 GB, but this computer has"):
         cs.Ledger.collect(tmp_path / "a.parquet", **NAMES)
+
+
+@pytest.mark.parametrize("place", [3, -12, None])
+def test_a_damaged_file_of_parquet_is_named(tmp_path, place):
+    folder = as_files(frame(), tmp_path / "a", ".parquet")
+    path = folder / "part-3.parquet"
+    content = bytearray(path.read_bytes())
+    content[: len(content) if place is None else 0] = b""
+    for at in [] if place is None else range(place, place + 9):
+        content[at] ^= 255
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"cannot read .*part-3\.parquet: it is damaged, or not what its name says"):
+        cs.Ledger.collect(folder, **NAMES)
+
+
+def test_files_without_rows_are_named(tmp_path):
+    frame().iloc[:0].to_parquet(tmp_path / "none.parquet")
+    with pytest.raises(ValueError, match=r"none\.parquet: the source has no rows"):
+        cs.Ledger.collect(tmp_path / "none.parquet", **NAMES)

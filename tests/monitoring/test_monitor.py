@@ -676,3 +676,37 @@ def test_a_sample_is_no_row():
         Monitor().update(sample)
     with pytest.raises(TypeError, match="this sample counts rows, in the order of their predictions"):
         Monitor().update(cs.Ledger.count(sample).sample())
+
+
+def test_a_state_whose_numbers_were_changed_is_refused_and_changes_nothing(tmp_path):
+    p, y = world(300)
+    monitor, other = Monitor(), Monitor()
+    monitor.update(p, y)
+    monitor.save(tmp_path / "state")
+    with np.load(tmp_path / "state") as file:
+        arrays = {name: file[name] for name in file.files}
+    settings = json.loads(str(arrays["settings"]))
+    arrays["path.levels"] = arrays["path.levels"] + 1
+    for described in (settings, {name: settings[name] for name in settings if name != "checksum"}):
+        short = arrays if "checksum" in described else arrays | {"path.whole": arrays["path.whole"][:2]}
+        with (tmp_path / "changed").open("wb") as file:
+            np.savez(file, **short | {"settings": np.array(json.dumps(described))})
+        with pytest.raises(ValueError, match="changed does not hold the state of a monitor, or is damaged"):
+            other.restore(tmp_path / "changed")
+        assert other.to_dict() == Monitor().to_dict()
+
+
+@pytest.mark.parametrize("setting", [{"level": 2}, {"no_such_setting": 1}, {"lens": 3}, {"bad_rows": None}])
+def test_a_setting_of_a_state_that_cannot_be_is_refused_by_the_name_of_the_file(tmp_path, setting):
+    Monitor().save(tmp_path / "state")
+    settings, arrays = read_state(tmp_path / "state")
+    write_state(tmp_path / "odd", settings | setting, arrays)
+    with pytest.raises((ValueError, TypeError), match=f"{tmp_path / 'odd'}: "):
+        Monitor.load(tmp_path / "odd")
+
+
+def test_a_state_nested_too_deeply_is_refused(tmp_path):
+    with (tmp_path / "state").open("wb") as file:
+        np.savez(file, settings=np.array("[" * 100_000))
+    with pytest.raises(ValueError, match="does not hold the state of a monitor, or is damaged"):
+        Monitor.load(tmp_path / "state")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import xarray as xr
 
 import calibstat as cs
 from calibstat.generators import GaussianMixture
+from calibstat.sweeps.store import read
 from calibstat.sweeps.summary import summarise
 from calibstat.sweeps.sweep import Sweep
 
@@ -149,3 +151,28 @@ def test_the_design_is_json(found):
 def test_something_else_than_a_sweep_is_refused(given):
     with pytest.raises(TypeError, match=r"pass what Sweep.run returned"):
         summarise(given)
+
+
+def test_a_store_of_several_models_is_summarised_as_in_memory(tmp_path):
+    models = {"calibrated": GaussianMixture(0, -2), "off": GaussianMixture(1, 1)}
+    sweep = Sweep(models, n=[20, 40], estimators={"ECE": cs.ECE(cs.EqualWidth(3))}, n_repeats=4, rng=0)
+    stored = sweep.run(store=tmp_path / "s.zarr", progress=False, block=2)
+    xr.testing.assert_allclose(summarise(stored), summarise(sweep.run(progress=False)))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda kept: kept.drop_vars("truth"), "it lacks truth"),
+        (lambda kept: kept.drop_vars(["estimate", "pvalue"]), "it has neither estimates nor p-values"),
+        (lambda kept: kept.isel(repeat=0), "estimate is of float64 along model, estimator, n, n_bins"),
+        (lambda kept: kept.isel(model=[]), "it has no model"),
+        (lambda kept: kept.assign_attrs(design="["), "its design is no JSON"),
+        (lambda kept: kept.assign_attrs(design="[]"), "its design is no JSON object"),
+        (lambda kept: kept.assign_attrs(design='{"estimators": 3}'), "its design does not list estimators and tests"),
+    ],
+)
+def test_a_netcdf_file_of_half_a_sweep_is_refused_by_name(found, tmp_path, change, words):
+    change(found).to_netcdf(tmp_path / "half.nc", engine="scipy")
+    with pytest.raises(ValueError, match=r"half\.nc is no whole result of a sweep: " + re.escape(words)):
+        read(tmp_path / "half.nc")
