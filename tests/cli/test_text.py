@@ -157,7 +157,9 @@ def test_the_headline_uses_adjusted_pvalues(pets, fair):
     """A raw p-value below 5 % among many is no evidence."""
     (record, *_) = json.loads(pets(fair, "--format", "json")[1])
     found = cs.calibration_test(cs.generators.DirichletPredictions([1, 1, 1]).sample(100, rng=0), rng=0).by_lens
-    smallest = replace(found, tests=tuple(replace(each, pvalue=0.04) for each in found.tests), pvalues_adjusted=(0.08,) * 5)
+    smallest = replace(
+        found, tests=tuple(replace(each, pvalue=0.04) for each in found.tests), pvalues_adjusted=(0.08,) * 5
+    )
     assert record["pvalue_adjusted"] > 0.05
     assert smallest.verdict == "Calibration is not rejected at 5 % in 5 tests (n = 100, smallest adjusted p = 0.08)."
 
