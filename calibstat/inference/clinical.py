@@ -17,8 +17,6 @@ from calibstat.data.counted import MOST_WRITTEN_OUT
 from calibstat.data.parameters import CONFIDENCE_LEVEL, check_share
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
-from calibstat.estimators.belt import Belt
-from calibstat.estimators.loess import LocalCurve
 from calibstat.estimators.panels import ClinicalPanel
 from calibstat.inference._clinical_measures import Clinic, events_of
 from calibstat.inference.arguments import check_sample, look_through, with_counts
@@ -139,9 +137,7 @@ def clinical_summary(
     )
 
 
-def _belt(
-    estimator: Estimator, seen: Sample, n_resamples: int, rng: np.random.Generator
-) -> tuple[Belt | None, float | None]:
+def _belt(estimator: Estimator, seen: Sample, n_resamples: int, rng: np.random.Generator) -> tuple[Any, float | None]:
     """Return the belt and the p-value of its test, by redrawn labels or, for much information, as computed."""
     if seen.known.weights is not None or one_count(seen) or len(seen) > _MOST_IN_BELT:
         return None, None
@@ -200,9 +196,9 @@ class ClinicalSummary(Result):
     n_events: int
     measures: Mapping[str, Measure]
     average_pvalue: float
-    belt: Belt | None
+    belt: Any
     belt_pvalue: float | None
-    curve: LocalCurve
+    curve: Any
     confidence_level: float
     question: Inquiry
     notes: tuple[str, ...] = ()

@@ -24,6 +24,8 @@ UNTYPED = {
     "*.to_frame": "a table of pandas, whose types are a package of their own (pandas-stubs)",
     "*.present": "a number, an array or a record, by the estimator",
     "Estimate.estimate": "what the estimator presents",
+    "ClinicalSummary.belt": "what its estimator presents",
+    "ClinicalSummary.curve": "what its estimator presents",
     "CalibratorComparison.fitted": "a calibrator of any package",
     "Classified.classifier": "a classifier of any package",
     "TreeLeaves.tree": "a tree of any package",
