@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import secrets
 import signal
@@ -75,8 +74,9 @@ def _new_beside(target: Path, mode: int | None) -> Iterator[Path]:
     It is locked while it is used, so that another process can tell that nobody has left it. Unlike one of `tempfile`,
     a new file is as readable as the user's other new files are.
     """
-    if mode is not None and not os.access(target, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
+    if mode is not None:
+        with suppress(FileNotFoundError):  # removed meanwhile
+            os.close(os.open(target, os.O_WRONLY))  # raises the reason why it may not be written
     while True:
         place = target.with_name(f"{_UNFINISHED}{secrets.token_hex(8)}{target.suffix}")
         try:

@@ -1,4 +1,4 @@
-"""A disk that is full: the old file stays, nothing is left beside it, and a sweep goes on when there is room."""
+"""A disk that is full, or read-only: the old file stays, nothing is left beside it; a sweep goes on with room."""
 
 from __future__ import annotations
 
@@ -39,6 +39,15 @@ def test_every_kind_of_file_and_sweeps(disk):
     refused, stopped = map(int, done.stdout.split())
     assert refused >= 8
     assert stopped >= 3
+
+
+@pytest.mark.slow
+def test_a_disk_that_becomes_read_only(disk):
+    """What is there is read, and everything that would be written is refused with the reason."""
+    done = on_a_small_disk(disk, "12m", sys.executable, "-W", "ignore", "-m", "faults.read_only", str(disk))
+    assert (done.returncode, done.stdout) == (0, "all refused\n"), done.stderr
+    assert "page.html" in done.stderr
+    assert "Read-only file system" in done.stderr
 
 
 def test_a_sweep_says_what_to_do(tmp_path, capsys, monkeypatch):
