@@ -87,7 +87,7 @@ class Search:
         while points.runs.sum() < self.n_repeats:
             at = self._allowed(place * _AROUND[turn % len(_AROUND)])
             points = self._simulated(rejections, points, at, _BATCH)
-            place, turn = self._allowed(self._fit(points.near(place))[0]), turn + 1
+            place, turn = self._allowed(self._fit(self._near(points, place))[0]), turn + 1
         if self._allowed(place) >= self.high:
             points = self._simulated(rejections, points, place, self.n_repeats)
             self._refuse_if_short(points, place)
@@ -141,6 +141,10 @@ class Search:
         inside = min(max(place, self.low), self.high)
         return float(round(inside)) if self.whole else inside
 
+    def _near(self, points: Points, place: float) -> Points:
+        """Return the points around a place; around an end, of a place beyond it."""
+        return points.near(min(max(place, self.low), self.high))
+
     def _scale(self, places: Floats) -> Floats:
         return np.sqrt(places) if self.root else places
 
@@ -157,7 +161,7 @@ class Search:
         return (place**2 if self.root else place), error * unit, slope / unit
 
     def _crossing(self, points: Points, place: float) -> Crossing:
-        _, error, slope = self._fit(points.near(place))
+        _, error, slope = self._fit(self._near(points, place))
         middle = float(self._scale(np.array([place]))[0])
         ends = [max(middle - _Z95 * error, 0.0), middle + _Z95 * error]
         low, high = (end**2 if self.root else min(end, self.high) for end in ends)

@@ -504,8 +504,8 @@ DOORS: dict[str, tuple[Callable[..., dict[str, Any]], Callable[..., Any]]] = {
     "anderson_darling_sf": (of_pvalues, lambda pvalues: {"survival": cs.anderson_darling_sf(pvalues)}),
     "precision_n": (of_pvalues, lambda pvalues: cs.precision_n(pvalues)),
 }
-# Half of the cases are those of samples and of frames.
-OFTEN = ["Sample", "Sample.from_frame", "Ledger.collect", "Monitor.update"]
+# Half of the cases are those of samples, of frames and of monitors.
+OFTEN = ["Sample", "Sample.from_frame", "Monitor.update"]
 
 
 def make(rng: Rng) -> Case:

@@ -26,14 +26,14 @@ from suites import slow_but
 
 # How many seeds of each kind, and how many of them make one test.
 SEEDS = {
-    "estimators": (21_000, 150),
-    "functions": (3_000, 40),
-    "inputs": (16_000, 150),
-    "objects": (10_500, 150),
-    "dear": (320, 10),
+    "estimators": (15_000, 60),
+    "functions": (960, 16),
+    "inputs": (17_000, 50),
+    "objects": (17_000, 50),
+    "dear": (90, 10),
 }
 BATCHES = [(kinds, first, n) for kinds, (total, n) in SEEDS.items() for first in range(0, total, n)]
-QUICK = [("estimators", 0, 150), ("functions", 0, 40), ("inputs", 0, 150), ("objects", 0, 150)]
+QUICK = [(kinds, 0, SEEDS[kinds][1]) for kinds in ("estimators", "functions", "inputs", "objects")]
 
 
 @pytest.mark.parametrize(("kinds", "first", "n_cases"), slow_but(QUICK, BATCHES))
