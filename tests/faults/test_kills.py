@@ -47,8 +47,12 @@ def test_a_sweep_that_is_killed_again_and_again_has_the_same_bits(tmp_path, n_ki
     assert sorted(each.name for each in tmp_path.iterdir()) == ["first", *sorted(f"study {k}" for k in range(studies))]
 
 
-@pytest.mark.parametrize("kind", victims.WRITERS)
-@pytest.mark.parametrize("n_kills", slow_but([2], [2, 50]))
+@pytest.mark.parametrize(
+    ("kind", "n_kills"),
+    slow_but(
+        lambda case: case[1] == 2, [(kind, n) for kind in victims.WRITERS for n in (2, 20 if "report" in kind else 50)]
+    ),
+)
 def test_a_file_whose_writer_is_killed_is_whole(tmp_path, kind, n_kills):
     """It is one of the two states that are written in turns, never a half of one, nor none once there was one."""
     rng = np.random.default_rng(20261124)
