@@ -248,7 +248,7 @@ class Report:
         """
         try:
             document = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"the report cannot be read as JSON: {error}") from error
         return cls(without_checksum(document))
 
