@@ -161,7 +161,7 @@ class Search:
         return (place**2 if self.root else place), error * unit, slope / unit
 
     def _crossing(self, points: Points, place: float) -> Crossing:
-        _, error, slope = self._fit(self._near(points, place))
+        _, error, slope = self._fit(points.near(place))
         middle = float(self._scale(np.array([place]))[0])
         ends = [max(middle - _Z95 * error, 0.0), middle + _Z95 * error]
         low, high = (end**2 if self.root else min(end, self.high) for end in ends)

@@ -110,7 +110,11 @@ def same(held: Numbers, again: Numbers) -> bool:
 
 
 # Functions whose statistic depends on the order of rows, beside the estimators of blocks, and why.
-ORDERED = {"learner_audit": "the random numbers deal rows out into blocks"}
+ORDERED = {
+    "learner_audit": "the random numbers deal rows out into blocks",
+    "omnibus_test": "it is a p-value, made of labels that are drawn row by row",
+    "comparison_test": "it is divided by the spread of what is drawn row by row",
+}
 
 
 def moved_by_order(found: Any, made: Case) -> str:

@@ -13,6 +13,7 @@ from fuzz.hostile import Case
 
 Numbers: TypeAlias = list[tuple[str, np.ndarray]]
 ROUNDING = 1e-9
+MOST = 2**1000
 
 # Numbers that may be missing (NaN), as their docstrings say, and why.
 _COX = "outcomes are separated, predictions are all equal, or one is 0 or 1"
@@ -37,6 +38,8 @@ def numbers(found: Any, name: str = "") -> Numbers:
 
 def _numbers(found: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:
     if isinstance(found, (bool, np.bool_, str, bytes)) or found is None:
+        return
+    if isinstance(found, int) and abs(found) > MOST:  # a parameter
         return
     if isinstance(found, (int, float, np.number)):
         yield name, np.asarray(found, dtype=float)
