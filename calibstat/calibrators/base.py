@@ -109,7 +109,10 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
             return X, y
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        try:
+            X, y = validate_data(self, X, y, dtype=np.float64)
+        except OverflowError as error:
+            raise ValueError("X holds an integer that no float can hold; leave its row out") from error
         check_classification_targets(y)
         return X, y
 

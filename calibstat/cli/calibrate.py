@@ -211,8 +211,21 @@ def _all_columns(sample: cs.Sample) -> Any:
     return np.column_stack([sample.y_prob, *numeric_variables(sample).values()])
 
 
+def _as_fitted(fitted: Any, sample: cs.Sample) -> Any:
+    """Return the columns that a calibrator was fitted on; some know the probability of the event alone."""
+    columns = _all_columns(sample)
+    if fitted.n_features_in_ == 1 and columns.shape[1] == 2:
+        return columns[:, 1]
+    if fitted.n_features_in_ != columns.shape[1]:
+        raise ValueError(
+            f"the calibrator was fitted on {counted(fitted.n_features_in_, 'column')}, but {columns.shape[1]} of "
+            "probabilities and --variables are given: name those that it was fitted on, in their order"
+        )
+    return columns
+
+
 def _write(arguments: argparse.Namespace, rows: FileRows, taken: Any, fitted: Any) -> str:
-    columns = _all_columns(rows.sample.take(taken))
+    columns = _as_fitted(fitted, rows.sample.take(taken))
     with ProgressBar("writing"):
         return write_rows(arguments.out, rows, taken, fitted.predict_proba(columns), arguments.label)
 

@@ -23,7 +23,7 @@ from calibstat.data.sample import Predictions, Sample
 from calibstat.ledgers import files
 from calibstat.ledgers.counting import count_rows
 from calibstat.ledgers.steps import COUNTS, STEPS, SUMS, moments_of
-from calibstat.ledgers.table import added_up, fault_of, grouped, lines_of
+from calibstat.ledgers.table import added_up, fault_of, grouped, lines_of, pair_of_labels
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import CANONICAL, TopLabel
 from calibstat.lenses.restrict import Region
@@ -186,6 +186,7 @@ class Ledger:
         """
         import pandas as pd
 
+        labels = pair_of_labels(labels)
         names, there = _listed(by), frame_names(frame)
         missing = [each for each in (*names, "step", *COUNTS, *SUMS) if each not in there]
         if missing:
@@ -209,7 +210,7 @@ class Ledger:
         fault = fault_of(table, names, [repr(CANONICAL)])
         if fault:
             raise ValueError(f"the frame is no ledger: {fault}")
-        return cls(added_up([table], names), names, {repr(CANONICAL): (labels[0], labels[1])})
+        return cls(added_up([table], names), names, {repr(CANONICAL): labels})
 
     def __add__(self, other: Ledger) -> Ledger:
         if not isinstance(other, Ledger):

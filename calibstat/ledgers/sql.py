@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from calibstat.ledgers.steps import COUNTS, HALVINGS, ON_BORDER, STEPS, SUMS
-from calibstat.ledgers.table import TAKEN
+from calibstat.ledgers.table import TAKEN, pair_of_labels
 
 # What `step_of` and `middle_of` compute, each line of the one before; p is the probability, and happened 0 or 1.
 _SCALED: Final = f"""
@@ -99,8 +99,7 @@ def ledger_sql(
     lower = [name.lower() for name in groups]  # case is nothing to some databases
     if len(set(lower)) < len(lower) or any(name in TAKEN or name.startswith(_GROUP) for name in lower):
         raise ValueError(f"by is {groups!r}, but different names are expected, none of {', '.join(TAKEN)}")
-    if len(labels) != 2 or labels[0] == labels[1]:
-        raise ValueError(f"labels is {labels!r}, but two labels are expected, the event last")
+    labels = pair_of_labels(labels)
     if Dialect.get(dialect) is None:
         known = ", ".join(sorted(filter(None, Dialect.classes)))
         raise ValueError(f"dialect is {dialect!r}, but one of {known} is expected")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from calibstat._text import some_of
+from calibstat._text import shown, some_of
 from calibstat.data.arrays import Array, Variable
 from calibstat.ledgers.steps import COUNTS, HALVINGS, STEPS, SUMS
 
@@ -27,6 +27,18 @@ def grouped(variable: Variable) -> Array:
         return variable.values
     named = np.asarray(variable.levels)[variable.values.astype(np.intp)]
     return named == "True" if set(variable.levels) <= _BOOLEAN else named
+
+
+def pair_of_labels(labels: Any) -> tuple[Any, Any]:
+    """Return the two labels of an event, which is the last one; they must differ."""
+    try:
+        first, last = labels
+        differ = len({first, last}) == 2 and not isinstance(labels, str)
+    except (TypeError, ValueError):
+        differ = False
+    if not differ:
+        raise ValueError(f"labels is {shown(repr(labels))}, but two different labels are expected, the event last")
+    return first, last
 
 
 def added_up(tables: Sequence[pd.DataFrame], by: Sequence[str]) -> pd.DataFrame:

@@ -132,6 +132,25 @@ def test_a_calibrator_of_other_classes_is_refused(run, two, three, tmp_path):
     assert "was fitted for the classes no, yes, but" in error
 
 
+def test_a_calibrator_of_other_columns_is_refused(run, two, three, tmp_path):
+    saved, out = tmp_path / "fitted.json", tmp_path / "out.csv"
+    cal.save(cal.Temperature().fit(np.tile([[0.2, 0.3, 0.5], [0.5, 0.3, 0.2]], (20, 1)), [2, 0] * 20), saved)
+    code, _, error = run(two, "--label", "y", "--probs", "p_yes", "--load", saved, "--out", out)
+    assert code == 2
+    assert "was fitted on 3 columns, but 2 of probabilities and --variables are given: name those" in error
+
+
+def test_a_calibrator_of_the_event_alone_is_applied(run, two, tmp_path):
+    """As Python fits one to an array of one dimension."""
+    saved, out = tmp_path / "fitted.json", tmp_path / "out.csv"
+    given = pd.read_csv(two)
+    fitted = cal.Platt().fit(given.p_yes, given.y == "yes")
+    cal.save(fitted, saved)
+    code, _, _ = run(two, "--label", "y", "--probs", "p_yes", "--load", saved, "--out", out)
+    assert code == 0
+    np.testing.assert_allclose(pd.read_csv(out)["prob_yes"], fitted.predict_proba(given.p_yes)[:, 1], rtol=1e-12)
+
+
 def test_no_file_that_is_read_or_saved_is_overwritten(run, two, tmp_path, monkeypatch):
     """Half of the rows were gone after ``--out`` named the file itself."""
     monkeypatch.chdir(tmp_path)

@@ -374,3 +374,8 @@ def test_calibrated_agrees_with_scikit_learn(method, calibrator, model):
     theirs = CalibratedClassifierCV(clone(model), method=method, cv=4, ensemble=False).fit(X, y).predict_proba(X)
     ours = cal.Calibrated(clone(model), calibrator, cv=4).fit(X, y).predict_proba(X)
     np.testing.assert_allclose(ours, theirs, atol=1e-3)
+
+
+def test_an_integer_that_no_float_can_hold_is_refused():
+    with pytest.raises(ValueError, match="X holds an integer that no float can hold"):
+        calibrators.Platt().fit([[0.2, 0.8], [10**400, 0.3]], [0, 1])

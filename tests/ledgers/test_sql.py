@@ -155,8 +155,10 @@ def test_buckets_of_an_exact_law_have_more_variance_than_their_rows():
     ("change", "said"),
     [
         ({"dialect": "klingon"}, "dialect is 'klingon', but one of .*duckdb.* is expected"),
-        ({"labels": (1, 1)}, "two labels are expected, the event last"),
-        ({"labels": (0, 1, 2)}, "two labels are expected, the event last"),
+        ({"labels": (1, 1)}, "two different labels are expected, the event last"),
+        ({"labels": (0, 1, 2)}, "two different labels are expected, the event last"),
+        ({"labels": 3}, "labels is 3, but two different labels are expected"),
+        ({"labels": "ab"}, "labels is 'ab', but two different labels are expected"),
         ({"by": ["rows"]}, "different names are expected, none of"),
         ({"by": ["a", "a"]}, "different names are expected"),
         ({"table": "a..b"}, "a name is expected"),
