@@ -378,4 +378,4 @@ def test_calibrated_agrees_with_scikit_learn(method, calibrator, model):
 
 def test_an_integer_that_no_float_can_hold_is_refused():
     with pytest.raises(ValueError, match="X holds an integer that no float can hold"):
-        calibrators.Platt().fit([[0.2, 0.8], [10**400, 0.3]], [0, 1])
+        cal.Platt().fit([[0.2, 0.8], [10**400, 0.3]], [0, 1])
