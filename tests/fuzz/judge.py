@@ -3,41 +3,16 @@
 from __future__ import annotations
 
 import re
-import signal
 import traceback
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import calibstat
 from fuzz.cases import case, lines
 from fuzz.hostile import Case
+from fuzz.limits import HOME, TookTooLong, time_limit
 from fuzz.sound import Numbers, numbers, out_of_range, unsound
-
-SECONDS = 10
-HOME = str(Path(calibstat.__file__).parent)
-
-
-class TookTooLong(BaseException):
-    """No `Exception`, so that nobody takes it for an error of the input."""
-
-
-@contextmanager
-def time_limit() -> Iterator[None]:
-    def stop(*_: Any) -> None:
-        raise TookTooLong(f"it takes more than {SECONDS} seconds of the processor")
-
-    before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
 
 
 def refused(error: BaseException, checked_by: str = "") -> bool:

@@ -20,7 +20,8 @@ from typing import Any
 
 from calibstat.cli import main as main_module
 from fuzz.commands import Called, case, lines
-from fuzz.judge_files import HOME, TookTooLong, content_of, of_others, time_limit
+from fuzz.judge_files import content_of, of_others
+from fuzz.limits import HOME, TookTooLong, time_limit
 
 # What an option may write to.
 OUTPUTS = ("--plot", "--out", "--save", "--state", "--store", "-o", "--output")

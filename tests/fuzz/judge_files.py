@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-import signal
 import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,27 +15,7 @@ import numpy as np
 import calibstat as cs
 from calibstat.data.counted import CountedSample
 from fuzz.broken_files import Broken, case, lines
-
-SECONDS = 10
-HOME = str(Path(cs.__file__).parent)
-
-
-class TookTooLong(BaseException):
-    """Nobody takes it for an error of a file, since it is no Exception."""
-
-
-@contextmanager
-def time_limit(seconds: float = SECONDS) -> Iterator[None]:
-    def stop(*_: Any) -> None:
-        raise TookTooLong(f"it takes more than {seconds} seconds of the processor")
-
-    before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+from fuzz.limits import HOME, TookTooLong, time_limit
 
 
 def content_of(folder: Path) -> dict[str, bytes]:
