@@ -143,8 +143,10 @@ def netcdf_engine(path: Path) -> Literal["scipy", "h5netcdf"]:
     # h5netcdf no longer installs h5py with itself.
     _need("h5netcdf", "NetCDF")
     _need("h5py", "NetCDF")
-    with import_module("h5py").File(path):  # of a file that cannot be opened, h5netcdf leaves a complaint on the screen
-        return "h5netcdf"
+    # of a file that cannot be opened, or without attributes, h5netcdf leaves a complaint on the screen
+    with import_module("h5py").File(path) as file:
+        file.attrs.get("_nc3_strict")
+    return "h5netcdf"
 
 
 def _need(module: str, kind: str) -> None:

@@ -24,8 +24,10 @@ def quick(kind_of, dear, n_cases):
     return tuple([seed for seed in range(200) if kind_of(seed) not in dear][:n_cases])
 
 
+# A file that h5py opens and h5netcdf does not left a complaint on the screen.
+ONCE_WRONG = (802,)
 FILES = [
-    quick(broken_files.kind_of, broken_files.DEAR, 40),
+    quick(broken_files.kind_of, broken_files.DEAR, 40) + ONCE_WRONG,
     *(range(k, k + AT_ONCE) for k in range(0, N_FILES, AT_ONCE)),
 ]
 CALLS = [quick(commands.command_of, commands.DEAR, 15), *(range(k, k + AT_ONCE) for k in range(0, N_COMMANDS, AT_ONCE))]
