@@ -613,7 +613,7 @@ def _around(mean: float, first: Atoms, second: Atoms = CERTAINLY_ZERO, rounding:
 
 
 def _alike(lengths: Floats) -> bool:
-    return bool(np.ptp(lengths) <= ROUNDING * lengths.max())
+    return len(lengths) > 0 and bool(np.ptp(lengths) <= ROUNDING * lengths.max())
 
 
 def _count_law(mean: float, size: Floats, chance: Floats, counts: Floats | None) -> AtomSum:

@@ -273,3 +273,9 @@ def test_means_of_steps_are_no_distinct_predictions_of_desiderata():
     )
     errors = [each.measures[0].value for each in (found, expected)]
     assert errors[0] == pytest.approx(errors[1], rel=0.1)
+
+
+def test_rows_that_are_all_certain_have_a_law():
+    rows = cs.Ledger.count(cs.Sample([0, 0, 1, 0], [1.0, 0.0, 1.0, 0.0])).sample()
+    found = cs.estimate(rows, cs.BrierScore(), rng=0)
+    assert (found.estimate, found.null_mean) == (0.25, 0)
