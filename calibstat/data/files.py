@@ -46,13 +46,16 @@ def read_npz(path: Path, choose: Choose) -> dict[str, Any]:
 
 @contextmanager
 def _opened_npz(path: Path) -> Iterator[Any]:
-    # Mapped, a single array takes no memory, whatever its size.
-    try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError("it is damaged, or no NPZ file; write one with numpy.savez") from error
-    with found if hasattr(found, "files") else nullcontext(found) as opened_now:
-        yield opened_now
+    with path.open("rb") as stream:  # numpy leaves a damaged archive open
+        archive = stream.read(2) == b"PK"
+        stream.seek(0)
+        try:
+            # Mapped, a single array takes no memory, whatever its size.
+            found = np.load(stream if archive else path, mmap_mode=None if archive else "r", allow_pickle=False)
+        except (ValueError, EOFError, zipfile.BadZipFile) as error:
+            raise ValueError("it is damaged, or no NPZ file; write one with numpy.savez") from error
+        with found if archive else nullcontext(found) as opened_now:
+            yield opened_now
 
 
 def arrays_of(file: Any, names: Iterable[str]) -> dict[str, Array]:
@@ -60,11 +63,21 @@ def arrays_of(file: Any, names: Iterable[str]) -> dict[str, Array]:
     names = list(names)
     try:
         expect_memory(sum(_size_of(file, name) for name in names))
-        return {name: file[name] for name in names}
+        found = {name: file[name] for name in names}
+        for name, array in found.items():
+            if array.dtype.kind == "U" and _codes(array).max(initial=0) > sys.maxunicode:
+                raise ValueError(f"it is damaged (the texts of {name!r} are none)")
+        return found
     except (ValueError, OSError, MemoryError):
         raise
     except Exception as error:  # a damaged file makes numpy and zipfile raise exceptions of many kinds
         raise ValueError(f"it is damaged ({type(error).__name__})") from error
+
+
+def _codes(texts: Array) -> Array:
+    """Return the code points of texts in the order of bytes of this machine."""
+    plain = np.ascontiguousarray(texts, texts.dtype.newbyteorder("="))
+    return np.frombuffer(plain.tobytes(), np.uint32)
 
 
 def _size_of(file: Any, name: str) -> int:

@@ -243,6 +243,7 @@ def _gaps(rows: Floats, score: Score) -> Floats:
         step = scores[1] - scores[0]
         step[np.abs(step) <= ROUNDING * np.abs(scores, out=scores).max(axis=0)] = 0.0
         gaps = rows[::-1] * step
+        gaps[np.abs(gaps) < np.finfo(float).tiny] = 0.0  # numbers with few digits, of which equal sums may differ
         np.negative(gaps[0], out=gaps[0])
         return gaps
     gaps = scores - np.einsum("kn,kn->n", rows, scores)

@@ -152,12 +152,14 @@ class ScalesEvaluator(Evaluator):
     def _of_labels(self, placed: Array) -> Floats:
         """Evaluate labels of two classes without weights (R, n) from counts: whole numbers are added up faster.
 
-        What rounding leaves of a zero, where no label is uncertain, differs between replicates of one product.
+        What rounding leaves of a zero, where no label is uncertain, differs between replicates of one product; squares
+        are added up, and not subtracted, so that it is not far from zero in tiny deviations.
         """
         sums: Ints = np.zeros((len(placed), len(self.order) + 1), np.int32)
         np.cumsum(placed, axis=-1, out=sums[:, 1:])
         best = np.full(len(placed), -np.inf)
-        singles = placed @ self._linear[0] + self._linear[1]
+        of_events, of_others = self._squares
+        singles = placed @ of_events + (1 - placed) @ of_others
         each = zip(self.scales, self._expected, self.fixed, strict=True)
         for scale, (starts, expected, (factor, deviation)) in enumerate(each):
             events = np.take(sums, starts[1:], axis=-1) - np.take(sums, starts[:-1], axis=-1)
@@ -171,12 +173,12 @@ class ScalesEvaluator(Evaluator):
         return [_sums_of_cells(self.predictions.event, starts) for starts in self.scales]
 
     @cached_property
-    def _linear(self) -> tuple[Floats, Floats]:
-        """The coefficients (n, scales) and constants of sums of squares (y - p)^2, linear in y, with their factors."""
+    def _squares(self) -> tuple[Floats, Floats]:
+        """(y - p)^2 of a row with the event, and of one without, times the factor of its cell (n, scales)."""
         each = zip(self.fixed, self.scales, strict=True)
         factors = np.stack([np.repeat(factor[0], np.diff(starts)) for (factor, _), starts in each], axis=1)
-        event = self.predictions.event
-        return (1 - 2 * event)[:, None] * factors, event**2 @ factors
+        chances = self.predictions.chances
+        return chances[:, :1] ** 2 * factors, chances[:, 1:] ** 2 * factors
 
     def _scales(self, masses: Floats) -> list[tuple[Floats, Floats]]:
         """For each scale the factor of each cell's products (R, L) and the standard deviation (R,)."""

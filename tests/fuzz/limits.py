@@ -1,4 +1,4 @@
-"""What a case may take of the processor, and where the code lies that may refuse it."""
+"""How many cases there are, what one may take of the processor, and where the code lies that may refuse it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,16 @@ import calibstat
 
 HOME = str(Path(calibstat.__file__).parent)
 SECONDS = 10
+# How many seeds of each kind, and how many of them make one test.
+SEEDS = {
+    "estimators": (12_000, 60),
+    "functions": (960, 16),
+    "inputs": (14_000, 50),
+    "objects": (15_000, 50),
+    "dear": (90, 10),
+    "files": (5_000, 50),
+    "commands": (3_000, 50),
+}
 
 
 class TookTooLong(BaseException):

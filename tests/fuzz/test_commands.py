@@ -14,9 +14,8 @@ import pytest
 import calibstat as cs
 from calibstat.cli.main import COMMANDS
 from fuzz import broken_files, commands, judge_commands, judge_files
+from fuzz.limits import SEEDS
 from suites import slow_but
-
-N_FILES, N_COMMANDS, AT_ONCE = 700, 200, 50
 
 
 def quick(kind_of, dear, n_cases):
@@ -24,13 +23,19 @@ def quick(kind_of, dear, n_cases):
     return tuple([seed for seed in range(200) if kind_of(seed) not in dear][:n_cases])
 
 
+def batches(kinds):
+    """The seeds of a kind, as many as make one test at a time."""
+    total, n = SEEDS[kinds]
+    return [range(k, k + n) for k in range(0, total, n)]
+
+
 # A file that h5py opens and h5netcdf does not left a complaint on the screen.
 ONCE_WRONG = (802,)
 FILES = [
     quick(broken_files.kind_of, broken_files.DEAR, 40) + ONCE_WRONG,
-    *(range(k, k + AT_ONCE) for k in range(0, N_FILES, AT_ONCE)),
+    *batches("files"),
 ]
-CALLS = [quick(commands.command_of, commands.DEAR, 15), *(range(k, k + AT_ONCE) for k in range(0, N_COMMANDS, AT_ONCE))]
+CALLS = [quick(commands.command_of, commands.DEAR, 15), *batches("commands")]
 
 
 def named(seeds):

@@ -20,20 +20,14 @@ from fuzz import dear, inputs, objects
 from fuzz.cases import CHEAP
 from fuzz.hostile import Case, Hostile
 from fuzz.judge import Fault, check, fault, refused
+from fuzz.limits import SEEDS
 from fuzz.sound import MISSING, limits, numbers, unsound
 from registry import BINNINGS, ESTIMATORS, LENSES, NULLS, parts
 from suites import slow_but
 
-# How many seeds of each kind, and how many of them make one test.
-SEEDS = {
-    "estimators": (15_000, 60),
-    "functions": (960, 16),
-    "inputs": (17_000, 50),
-    "objects": (17_000, 50),
-    "dear": (90, 10),
-}
-BATCHES = [(kinds, first, n) for kinds, (total, n) in SEEDS.items() for first in range(0, total, n)]
-QUICK = [(kinds, 0, SEEDS[kinds][1]) for kinds in ("estimators", "functions", "inputs", "objects")]
+KINDS = ("estimators", "functions", "inputs", "objects", "dear")
+BATCHES = [(kinds, first, SEEDS[kinds][1]) for kinds in KINDS for first in range(0, *SEEDS[kinds])]
+QUICK = [(kinds, 0, SEEDS[kinds][1]) for kinds in KINDS if kinds != "dear"]
 
 
 @pytest.mark.parametrize(("kinds", "first", "n_cases"), slow_but(QUICK, BATCHES))

@@ -28,7 +28,7 @@ NEEDED = {
     "Cubic": {"a": 1},
     "DebiasedCE": {"binning": cs.EqualMass(5)},
     "Clustered": {"world": gen.BetaPredictions(1, 1), "size": 8, "correlation": 0.3},
-    "DifferenceMonitor": {"models": ("old", "new")},
+    "DifferenceMonitor": {"names": ("old", "new")},
     "DirichletPredictions": {"alpha": [1, 2, 3]},
     "EachClass": {"estimator": ECE},
     "Empirical": {"y_prob": [0.2, 0.4]},

@@ -18,7 +18,7 @@ def loss(score: Any, p: tuple[float, ...], y: int) -> float:
     if isinstance(score, cs.BrierScore):
         return (p[1] - y) ** 2 if len(p) == 2 else sum((q - (k == y)) ** 2 for k, q in enumerate(p))
     if isinstance(score, cs.LogScore):
-        return -math.log(max(p[y], score.clip))
+        return -math.log(max(p[y], score.smallest))
     if isinstance(score, cs.SphericalScore):
         return -p[y] / math.sqrt(sum(q * q for q in p))
     decided = int(p[1] >= score.threshold) if len(p) == 2 else p.index(max(p))

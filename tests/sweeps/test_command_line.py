@@ -131,9 +131,10 @@ def test_a_store_that_is_there_needs_resume(stored, capsys):
 def test_what_is_missing_is_said(capsys):
     import zarr
 
-    group = zarr.open_group("study.zarr", mode="r+")
-    group["status"][0, 0, 0] = 0
-    group["status"][1, 0, 0] = 2
+    with zarr.config.set({"array.write_empty_chunks": True}):  # as the store does: a chunk that is gone is damage
+        group = zarr.open_group("study.zarr", mode="r+")
+        group["status"][0, 0, 0] = 0
+        group["status"][1, 0, 0] = 2
     err = call(capsys, "summarise", "study.zarr")[2]
     assert "blocks failed" in err
     assert "not computed yet" in err
