@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -109,10 +110,8 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
             return X, y
-        try:
+        with _others_in_words():
             X, y = validate_data(self, X, y, dtype=np.float64)
-        except OverflowError as error:
-            raise ValueError("X holds an integer that no float can hold; leave its row out") from error
         check_classification_targets(y)
         return X, y
 
@@ -121,7 +120,9 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """Return calibrated probabilities (n, K), in the order of `classes_`."""
         check_is_fitted(self)
         table = as_column(X) if self.n_features_in_ == 1 else X
-        return self._said(validate_data(self, table, reset=False, dtype=np.float64))
+        with _others_in_words():
+            table = validate_data(self, table, reset=False, dtype=np.float64)
+        return self._said(table)
 
     def _said(self, X: Floats) -> Floats:
         """Return calibrated rows of an array, and refuse rows that are no probabilities."""
@@ -159,6 +160,19 @@ def _plain(X: Any, y: Any) -> bool:
 def both(event: Floats) -> Floats:
     """Return rows (n, 2) from probabilities (n,) of the last class."""
     return np.column_stack([1 - event, event])
+
+
+@contextmanager
+def _others_in_words() -> Iterator[None]:
+    """Say what cannot be read as numbers; scikit-learn passes on whatever the library raises that holds them."""
+    try:
+        yield
+    except ValueError:
+        raise
+    except OverflowError as error:
+        raise ValueError("X holds an integer that no float can hold; leave its row out") from error
+    except Exception as error:
+        raise TypeError(f"X or y cannot be read as an array: {error}") from error
 
 
 def as_column(X: Any) -> Any:

@@ -18,6 +18,7 @@ from calibstat.data.arrays import Bools, Floats, Ints
 from calibstat.data.parameters import Count, Limits, NotNegative
 
 UpToHalf: TypeAlias = Annotated[float, Limits(lambda value: 0 <= value <= 0.5, "a number from 0 to 0.5")]
+_MOST_FOLDS = 1000
 _ROWS_A_CLASS = 10  # with fewer of them a model of a leaf was worse than none
 
 
@@ -247,8 +248,8 @@ def choose_ccp_alpha(features: Floats, targets: Ints, weights: Floats, says: Say
     of other rows, and returns the probabilities (m, K) of these; a dictionary keeps what trees of the same rows share.
     The parameters are those of DecisionTreeClassifier.
     """
-    if cv < 2:
-        raise ValueError(f"cv is {cv}, but cross-validation needs at least 2; or pass ccp_alpha=0 to prune nothing")
+    if not 2 <= cv <= _MOST_FOLDS:
+        raise ValueError(f"cv is {cv}, but 2 to {_MOST_FOLDS} folds are expected; or pass ccp_alpha=0 to prune nothing")
     alphas = candidates(features, targets, weights, **parameters)
     if len(alphas) == 1:
         return float(alphas[0])

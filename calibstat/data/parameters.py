@@ -56,6 +56,16 @@ def at_least_one(name: str, value: int) -> int:
     return operator.index(value)
 
 
+def checked_knots(value: int) -> int:
+    """Return a number of knots of a spline; more than a fit could have is refused."""
+    if at_least_one("n_knots", value) > _MOST_KNOTS:
+        raise ValueError(f"n_knots is {_shown(value)}, but at most {_MOST_KNOTS} knots are expected")
+    return operator.index(value)
+
+
+_MOST_KNOTS: Final = 10_000
+
+
 def repeats(name: str, value: int) -> int:
     """Return how often something is drawn or run, called `name` in messages; more than can be waited for is refused."""
     check_kind(name, value, Draws if name == "n_resamples" else Repeats)
@@ -164,11 +174,24 @@ class HasParameters:
 
 
 def check_fields(instance: Any) -> None:
-    """Refuse a dataclass with a field that is not of the kind of its annotation."""
+    """Refuse a dataclass with a field that is not of the kind of its annotation; keep plain numbers."""
     for name, kind in _kinds(instance.__class__):
         value = getattr(instance, name)
         if not kind.test(value):
             raise _refusal(name, value, kind, type(instance).__name__)
+        plain = _plain(value)
+        if plain is not value and not kind.test(_NO_NUMBER):
+            keep(instance, **{name: plain})
+
+
+_NO_NUMBER: Final = object()
+
+
+def _plain(value: Any) -> Any:
+    """Return a fraction as the float, and an array without dimensions as the number, that it stands for."""
+    if _number(value) and not isinstance(value, (int, float, np.number)):
+        return float(value)
+    return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
 
 
 def check_arguments(function: Callable[..., Any], owner: str, **arguments: Any) -> None:

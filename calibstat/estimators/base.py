@@ -512,6 +512,7 @@ class Estimator(HasParameters, ABC):
         """Evaluate on a sample, or as a metric on (y_true, y_prob); an error says why there is no row, or no value."""
         if y_prob is not None:
             sample = Sample(sample, y_prob, sample_weight=sample_weight)
+        _expect_sample(sample)
         lens = self.lens
         seen = sample if lens is CANONICAL else lens(sample)
         refuse_empty(seen, lens)
@@ -790,3 +791,9 @@ def in_batches(
     ]
     values = np.concatenate(parts)
     return values.reshape((*leading, *values.shape[1:]))
+
+
+def _expect_sample(given: Any) -> None:
+    if not isinstance(given, Sample):
+        kind = type(given).__name__
+        raise TypeError(f"a Sample is expected, or y_true and y_prob, but an object of type {kind} was found alone")

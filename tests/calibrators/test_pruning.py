@@ -153,7 +153,7 @@ def test_a_row_of_weight_two_is_a_row_that_is_there_twice():
 @pytest.mark.parametrize("made", [cal.CalibrationTree, cal.DecisionTree])
 def test_one_fold_is_refused(made):
     X, y, _ = world(100, 0, 0.0)
-    with pytest.raises(ValueError, match="at least 2; or pass ccp_alpha=0"):
+    with pytest.raises(ValueError, match="cv is 1, but 2 to 1000 folds are expected; or pass ccp_alpha=0"):
         made([-1], cv=1).fit(X, y)
 
 

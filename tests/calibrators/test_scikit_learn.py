@@ -376,6 +376,31 @@ def test_calibrated_agrees_with_scikit_learn(method, calibrator, model):
     np.testing.assert_allclose(ours, theirs, atol=1e-3)
 
 
+@pytest.mark.parametrize("fit", [cal.Platt().fit, cal.Isotonic().fit])
+def test_what_is_no_array_is_refused_in_words(fit):
+    class Closed:
+        def __array__(self, *_, **__):
+            raise RuntimeError("there is no array here")
+
+    with pytest.raises(TypeError, match="X or y cannot be read as an array: there is no array here"):
+        fit(Closed(), [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("fitted", "message"),
+    [
+        (cal.DecisionTree([-1], cv=10**30), "cv is 10+, but 2 to 1000 folds are expected"),
+        (cal.Spline(n_knots=10**30), "n_knots is 10+, but at most 10000 knots are expected"),
+    ],
+)
+def test_numbers_of_folds_and_knots_have_an_end(fitted, message):
+    rng = np.random.default_rng(0)
+    p = rng.random(200)
+    X = np.column_stack([1 - p, p, rng.random(200)]) if "Tree" in type(fitted).__name__ else p
+    with pytest.raises(ValueError, match=message):
+        fitted.fit(X, (rng.random(200) < p).astype(int))
+
+
 def test_an_integer_that_no_float_can_hold_is_refused():
     with pytest.raises(ValueError, match="X holds an integer that no float can hold"):
         cal.Platt().fit([[0.2, 0.8], [10**400, 0.3]], [0, 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -146,3 +147,14 @@ def test_maps_of_other_classes_are_refused():
 def test_a_scorer_takes_names_of_variables():
     with pytest.raises(TypeError, match="variables is True"):
         cs.scorer(cs.ECE(), variables=True)
+
+
+def test_fractions_and_arrays_without_dimensions_become_plain_numbers():
+    shift = cs.generators.LogitShift(Fraction(1, 3))
+    assert (type(shift.a), shift.a) == (float, 1 / 3)
+    assert type(cs.EqualMass(np.array(3)).n_bins) is int
+
+
+def test_an_estimator_that_is_called_on_labels_alone_says_what_it_needs():
+    with pytest.raises(TypeError, match="a Sample is expected, or y_true and y_prob, but an object of type ndarray"):
+        cs.BrierScore()(np.array([0, 1]))

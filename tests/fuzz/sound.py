@@ -93,8 +93,8 @@ def limits(name: str) -> tuple[float, float]:
 
 
 TINIEST = 5e-324
-# P-values that may be 0: by a law without end, of statistics that are infinite where something impossible happened.
-ZERO = {"Belt.asymptotic_pvalue", "BridgeComponents.pvalue_mean", "BridgeComponents.pvalue"}
+# P-values that may be 0: by a law without end, of statistics that are infinite, or nearly so.
+ZERO = {"Belt.asymptotic_pvalue", *(f"BridgeComponents.{name}" for name in ("pvalue", "pvalue_mean", "pvalue_bridge"))}
 
 # Estimators whose headline may leave the declared range, and why.
 BEYOND = {
