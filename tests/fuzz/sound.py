@@ -17,6 +17,18 @@ MOST = 2**1000
 
 # Numbers that may be missing (NaN), as their docstrings say, and why.
 _COX = "outcomes are separated, predictions are all equal, or one is 0 or 1"
+_MEASURES = (
+    "ici",
+    "e50",
+    "e90",
+    "emax",
+    "c_index",
+    "brier",
+    "reliability",
+    "resolution",
+    "uncertainty",
+    "scaled_brier",
+)
 MISSING = {
     **{f"CoxFit.{name}": _COX for name in ("intercept", "slope", "intercept_in_the_large")},
     **{f"CoxFit.{name}_interval": _COX for name in ("intercept", "slope", "intercept_in_the_large")},
@@ -25,6 +37,9 @@ MISSING = {
     **{f"IntervalDeviation.{name}": "the walk never leaves the origin" for name in ("low", "high")},
     "NamedValues.values": "a group has too few rows for a value",
     **dict.fromkeys(("intercept", "slope", "intercept_in_the_large"), _COX),  # measures of a summary
+    **dict.fromkeys(
+        ("ici", "e50", "e90", "emax"), "an interval that so few redraws or rows do not give, as a note says"
+    ),
     "survival": "of NaN, as of the laws of scipy.stats",
     "Desiderata.misranked": "no pair is ranked",
     "Desiderata.misranked_expected": "no pair is ranked",
