@@ -37,7 +37,7 @@ MISSING = {
     **{f"IntervalDeviation.{name}": "the walk never leaves the origin" for name in ("low", "high")},
     "NamedValues.values": "a group has too few rows for a value",
     **dict.fromkeys(("intercept", "slope", "intercept_in_the_large"), _COX),  # measures of a summary
-    **dict.fromkeys(_MEASURES.split(), "an interval, or a value under calibration, that a measure does not have"),
+    **dict.fromkeys(_MEASURES, "an interval, or a value under calibration, that a measure does not have"),
     "survival": "of NaN, as of the laws of scipy.stats",
     "Desiderata.misranked": "no pair is ranked",
     "Desiderata.misranked_expected": "no pair is ranked",
