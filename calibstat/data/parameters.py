@@ -180,7 +180,7 @@ def check_fields(instance: Any) -> None:
         if not kind.test(value):
             raise _refusal(name, value, kind, type(instance).__name__)
         plain = _plain(value)
-        if plain is not value and not kind.test(_NO_NUMBER):
+        if plain is not value and kind.test(plain) and not kind.test(_NO_NUMBER):
             keep(instance, **{name: plain})
 
 
@@ -188,8 +188,9 @@ _NO_NUMBER: Final = object()
 
 
 def _plain(value: Any) -> Any:
-    """Return a fraction as the float, and an array without dimensions as the number, that it stands for."""
-    if _number(value) and not isinstance(value, (int, float, np.number)):
+    """Return a fraction, or an integer beyond those of numpy, as a float; an array without dimensions as a number."""
+    beyond = type(value) is int and abs(value) >= 2**63
+    if beyond or (_number(value) and not isinstance(value, (int, float, np.number))):
         return float(value)
     return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
 
