@@ -189,7 +189,7 @@ _NO_NUMBER: Final = object()
 
 def _plain(value: Any) -> Any:
     """Return a fraction, or an integer beyond those of numpy, as a float; an array without dimensions as a number."""
-    beyond = type(value) is int and abs(value) >= 2**63
+    beyond = type(value) is int and abs(value) >= 2**63 and _in_range(value)
     if beyond or (_number(value) and not isinstance(value, (int, float, np.number))):
         return float(value)
     return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
