@@ -48,7 +48,7 @@ settings.register_profile("first examples", settings.get_profile("all examples")
 
 def without_slow(config: pytest.Config) -> bool:
     """Whether this is the default run, which pyproject.toml asks for."""
-    return config.getoption("markexpr") == "not slow"
+    return config.getoption("markexpr").startswith("not slow")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -65,7 +65,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     default = without_slow(config)
     for item in items:
         by_examples = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
-        if by_examples and not (default and of_a_first_entry(item)):
+        if by_examples and not item.get_closest_marker("hours") and not (default and of_a_first_entry(item)):
             item.add_marker("slow")
 
 

@@ -1,7 +1,11 @@
-"""Which cases of a test run by default, and which in the slow suite, ``python -m pytest -m slow``."""
+"""Which cases of a test run by default, which in the slow suite, ``python -m pytest -m slow``, and which by hand.
+
+Crossings that take hours are run by hand, ``python -m pytest -m hours``; the slow suite runs a sample of them.
+"""
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -17,7 +21,7 @@ def examples(n: int) -> settings:
     return settings(max_examples=min(n, max(2, n * settings().max_examples // ALL_EXAMPLES)))
 
 
-def slow_but(quick: Callable[..., Any] | Iterable[Any], cases: Iterable[Any]) -> list[Any]:
+def slow_but(quick: Callable[..., Any] | Iterable[Any], cases: Iterable[Any], one_in: int = 1) -> list[Any]:
     """List cases for ``pytest.mark.parametrize``: all but the quick ones are marked slow.
 
     Parameters
@@ -26,9 +30,12 @@ def slow_but(quick: Callable[..., Any] | Iterable[Any], cases: Iterable[Any]) ->
         The cases that run by default, or a function that is true of them.
     cases : iterable
         All cases. A tuple is the values of several arguments.
+    one_in : int
+        The slow suite runs one in so many of the others, drawn once and for all; the rest are marked hours.
     """
     chosen = quick if callable(quick) else list(quick).__contains__
-    return [case if chosen(case) else slow(case) for case in cases]
+    drawn = random.Random(0)
+    return [case if chosen(case) else slow(case, drawn.randrange(one_in) > 0) for case in cases]
 
 
 def at_once(cases: Iterable[Any]) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
@@ -52,10 +59,11 @@ def at_once(cases: Iterable[Any]) -> Callable[[Callable[[Any], None]], Callable[
     return of_all
 
 
-def slow(case: Any) -> Any:
-    """Mark one case as slow, with its name if it has one already."""
+def slow(case: Any, by_hand: bool = False) -> Any:
+    """Mark one case as slow, or to be run by hand, with its name if it has one already."""
     values, name = (case.values, case.id) if hasattr(case, "marks") else (case, None)
-    return pytest.param(*(values if isinstance(values, tuple) else (values,)), id=name, marks=pytest.mark.slow)
+    mark = pytest.mark.hours if by_hand else pytest.mark.slow
+    return pytest.param(*(values if isinstance(values, tuple) else (values,)), id=name, marks=mark)
 
 
 def everything(result: Any) -> str:

@@ -11,7 +11,7 @@ from calibstat._progress import track
 from calibstat.calibrators.base import Calibrator, simplest
 from calibstat.calibrators.scaling import SMALLEST_OF_A_LINE, fit_finite, from_log_odds, logits
 from calibstat.data.arrays import Floats, Ints
-from calibstat.data.parameters import checked_knots
+from calibstat.data.parameters import Knots, check_kind
 from calibstat.data.rounding import SAME
 
 
@@ -46,7 +46,7 @@ class Spline(Calibrator):
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
         scores = logits(probabilities, self.smallest)
-        most = allowed(5, targets, weights) if self.n_knots is None else checked_knots(self.n_knots)
+        most = number_of_knots(self.n_knots, 5, targets, weights)
         tried = [(2, np.inf), *((k, 0.0) for k in range(2, most + 1))] if self.n_knots is None else [(most, 0.0)]
         models = [(quantiles(scores, weights, np.linspace(0.05, 0.95, k)), penalty) for k, penalty in tried]
         self.knots_, _penalty, self.values_ = first_good(models, scores, probabilities[:, 1], targets, weights)
@@ -93,7 +93,7 @@ class Smooth(Calibrator):
         if self.penalty is not None and not 0 <= self.penalty < np.inf:
             raise ValueError(f"penalty is {self.penalty}, but it must be at least 0 and finite")
         scores = logits(probabilities, self.smallest)
-        n_knots = allowed(15, targets, weights) if self.n_knots is None else checked_knots(self.n_knots)
+        n_knots = number_of_knots(self.n_knots, 15, targets, weights)
         knots = quantiles(scores, weights, np.linspace(0, 1, n_knots))
         models = [(knots, float(each)) for each in ([np.inf, *PENALTIES] if self.penalty is None else [self.penalty])]
         self.knots_, self.penalty_, self.values_ = first_good(models, scores, probabilities[:, 1], targets, weights)
@@ -102,8 +102,11 @@ class Smooth(Calibrator):
         return from_log_odds(natural_spline(logits(probabilities, self.smallest), self.knots_) @ self.values_)
 
 
-def allowed(most: int, targets: Ints, weights: Floats) -> int:
-    """Return a number of knots: one for ten rows of the rarer class."""
+def number_of_knots(asked: int | None, most: int, targets: Ints, weights: Floats) -> int:
+    """Return the number that is asked for; else one for ten rows of the rarer class, from 2 to `most`."""
+    if asked is not None:
+        check_kind("n_knots", asked, Knots)
+        return int(asked)
     events = float(weights @ targets)
     return int(np.clip(min(events, weights.sum() - events) // 10, 2, most))
 

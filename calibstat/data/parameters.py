@@ -56,16 +56,6 @@ def at_least_one(name: str, value: int) -> int:
     return operator.index(value)
 
 
-def checked_knots(value: int) -> int:
-    """Return a number of knots of a spline; more than a fit could have is refused."""
-    if at_least_one("n_knots", value) > _MOST_KNOTS:
-        raise ValueError(f"n_knots is {_shown(value)}, but at most {_MOST_KNOTS} knots are expected")
-    return operator.index(value)
-
-
-_MOST_KNOTS: Final = 10_000
-
-
 def repeats(name: str, value: int) -> int:
     """Return how often something is drawn or run, called `name` in messages; more than can be waited for is refused."""
     check_kind(name, value, Draws if name == "n_resamples" else Repeats)
@@ -129,6 +119,9 @@ class Limits(NamedTuple):
 Count: TypeAlias = Annotated[int, Limits(lambda value: value >= 1, "an integer of at least 1")]
 Bins: TypeAlias = Annotated[
     int, Limits(lambda value: 1 <= value <= MOST_BINS, "an integer of at least 1 and at most 10 million")
+]
+Knots: TypeAlias = Annotated[
+    int, Limits(lambda value: 1 <= value <= 10_000, "an integer of at least 1 and at most 10 000")
 ]
 _UP_TO_MOST = "an integer of at least 1 and at most 100 million, since more would take days"
 Repeats: TypeAlias = Annotated[int, Limits(lambda value: 1 <= value <= MOST_DRAWS, _UP_TO_MOST)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -46,7 +48,7 @@ DEFAULTS = {
 SIZES = (200, 1000, 5000, 20_000)
 
 
-@pytest.fixture(scope="module", params=slow_but(["digits, forest", "two, bayes"], SETS), ids=str)
+@pytest.fixture(scope="module")
 def predicted(request):
     """Predictions, a variable and labels of rows that the model has not seen."""
     load, model = SETS[request.param]
@@ -61,12 +63,18 @@ def loss(P, y):
     return -np.log(np.maximum(P[np.arange(len(y)), y], 1e-15))
 
 
+def quick(case):
+    name, kind, n = case
+    kinds = cal.Temperature, cal.StructuredMatrixScaling, cal.VectorScaling, cal.Dirichlet
+    return name in ("digits, forest", "two, bayes") and kind in kinds and n == 200
+
+
 @pytest.mark.parametrize(
-    "kind",
-    slow_but([cal.Temperature, cal.StructuredMatrixScaling, cal.VectorScaling, cal.Dirichlet], DEFAULTS),
-    ids=lambda kind: kind.__name__,
+    ("predicted", "kind", "n"),
+    slow_but(quick, product(SETS, DEFAULTS, SIZES), one_in=5),
+    ids=lambda value: getattr(value, "__name__", str(value)),
+    indirect=["predicted"],
 )
-@pytest.mark.parametrize("n", slow_but([200], SIZES))
 def test_a_default_does_no_harm(predicted, kind, n):
     """The mean log loss of new rows grows by no more than the rate of the class, besides four standard errors."""
     P, v, y = predicted

@@ -152,7 +152,7 @@ def quick(case):
     return n == 200 and world == ("two" if rate.calibrator.binary else "three")
 
 
-@pytest.mark.parametrize(("rate", "world", "n"), slow_but(quick, cases(PARAMETRIC + OTHERS)), ids=str)
+@pytest.mark.parametrize(("rate", "world", "n"), slow_but(quick, cases(PARAMETRIC + OTHERS), one_in=5), ids=str)
 def test_a_default_adds_at_most_its_rate(rate, world, n):
     trees = isinstance(rate.calibrator, (cal.CalibrationTree, cal.VariableBased))
     few = trees or n >= 5000 or (world.startswith("ten") and n > 200)

@@ -390,7 +390,7 @@ def test_what_is_no_array_is_refused_in_words(fit):
     ("fitted", "message"),
     [
         (cal.DecisionTree([-1], cv=10**30), "cv is 10+, but 2 to 1000 folds are expected"),
-        (cal.Spline(n_knots=10**30), "n_knots is 10+, but at most 10000 knots are expected"),
+        (cal.Spline(n_knots=10**30), "n_knots is 10+; it must be an integer of at least 1 and at most 10 000"),
     ],
 )
 def test_numbers_of_folds_and_knots_have_an_end(fitted, message):

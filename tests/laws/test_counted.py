@@ -290,7 +290,7 @@ AUDITED = [  # of few rows, and of those that are pooled in steps; from labels, 
 ]
 
 
-@pytest.mark.parametrize(("estimator", "most", "null"), AUDITED, ids=repr)
+@pytest.mark.parametrize(("estimator", "most", "null"), slow_but(AUDITED[::2], AUDITED), ids=repr)
 def test_an_audit_of_counts_is_that_of_the_rows(estimator, most, null, always):
     samples = both(3 if estimator.lens.parts else 2, 60, seed=5, most=most)
     asked = dict(estimator=estimator, null=null, n_resamples=2 * MANY_DRAWS, min_size=10, depth=2, rng=1)

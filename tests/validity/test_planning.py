@@ -19,6 +19,7 @@ import calibstat as cs
 from calibstat import generators as g
 from calibstat.planning.families import ErrorFamily
 from calibstat.planning.planning import PlannedTest, minimum_detectable, required_n
+from suites import slow_but
 from validity.normal_test import clustered_z, known_power, known_power_in_clusters, mean_z
 
 SEED = 20260802
@@ -52,7 +53,10 @@ def test_the_smallest_effect_gives_the_wanted_power():
     assert abs(fresh_power(found, 1000, family(found.effect)) - 0.8) < 0.05
 
 
-@pytest.mark.parametrize(("size", "correlation"), [(8, 0.05), (8, 0.3), (4, 0.9)])
+IN_CLUSTERS = [(8, 0.3), (8, 0.05), (4, 0.9)]
+
+
+@pytest.mark.parametrize(("size", "correlation"), slow_but(IN_CLUSTERS[:1], IN_CLUSTERS))
 def test_planned_labels_in_clusters_give_the_wanted_power(size, correlation):
     model = g.BetaPredictions(1, 1, g.LogitShift(0.3))
     plan = required_n(model, clustered_z, cluster_size=size, correlation=correlation, rng=SEED)
