@@ -299,6 +299,8 @@ class Evaluator(ABC):
     """A prepared statistic: what ``prepare`` returns; `shape` is that of a single value, () for a number."""
 
     shape: tuple[int, ...] = ()
+    standard_errors: ClassVar[list[int]] = []
+    """Which of the values are standard errors of others, so that a correction of those leaves them as they are."""
     _known: tuple[Ints, Floats] | None = None
 
     @abstractmethod

@@ -223,6 +223,7 @@ class Cox(Estimator):
 
 class _CoxEvaluator(Evaluator):
     shape = (8,)
+    standard_errors: ClassVar[list[int]] = [1, 3, 5]
 
     def __init__(self, estimator: Cox, predictions: Predictions) -> None:
         self.estimator = estimator

@@ -36,6 +36,7 @@ class Jackknifed(Forwarding):
     correction removes a bias proportional to 1/n exactly, and the whole bias of a squared plug-in error. For errors
     with a kink at zero, such as `ECE` of a nearly calibrated model, whose bias is of order :math:`n^{-1/2}`, it removes
     about half the bias and adds variance, and the value may be negative. The remaining bias at calibration is not zero.
+    Standard errors, as those of `Cox`, are those of the estimator without the correction.
 
     Cost: n evaluations, hence O(n^2) for most estimators, for each replicate. Put a lens in front:
     ``TopLabel() | Jackknifed(ECE())``.
@@ -103,7 +104,8 @@ class _JackknifeEvaluator(Evaluator):
         total = mass.sum()
         if not total:
             return np.full(self.shape, np.nan)
-        value = n * self.inner(outcomes, weights)
+        plain = self.inner(outcomes, weights)
+        value = n * plain
         size = max(1, _NUMBERS // n)
         starts = range(0, n, size)
         for start in track(starts, len(starts)):
@@ -111,6 +113,8 @@ class _JackknifeEvaluator(Evaluator):
             kept = np.tile(moving, (len(left_out), 1))
             kept[np.arange(len(left_out)), left_out] = 0
             value = value - np.tensordot(1 - mass[left_out] / total, self.inner(outcomes, kept), axes=1)
+        if errors := self.inner.standard_errors:
+            value[errors] = plain[errors]
         return value
 
     def present(self, value: Floats) -> Any:

@@ -191,6 +191,27 @@ def test_the_jackknife_changes_no_weighted_mean():
     assert Jackknifed(cs.Generic(mean))(sample) == pytest.approx(mean(sample), abs=1e-12)
 
 
+def test_the_jackknife_moves_intervals_and_leaves_their_width():
+    """A corrected standard error of a slope was 0.07 in place of 0.56; the interval then held the truth by luck."""
+    sample = make_sample(2, seed=13, n=40)
+    plain, corrected = cs.Cox()(sample), Jackknifed(cs.Cox())(sample)
+    assert corrected.slope_error == plain.slope_error
+    assert corrected.slope != pytest.approx(plain.slope, rel=1e-3)
+    assert np.mean(corrected.slope_interval) == pytest.approx(corrected.slope)
+    assert np.diff(corrected.slope_interval) == pytest.approx(np.diff(plain.slope_interval))
+
+
+@pytest.mark.slow
+def test_jackknifed_slopes_are_covered():
+    """By 95 % intervals of 400 samples of 60 rows."""
+    world = cs.generators.BetaPredictions(1, 1, cs.generators.Slope(0.7))
+    found = [Jackknifed(cs.Cox())(world.sample(60, rng=seed)).slope_interval for seed in range(400)]
+    error = np.sqrt(0.95 * 0.05 / len(found))
+    assert abs(np.mean([low <= 0.7 <= high for low, high in found]) - 0.95) < 4 * error
+    # the negative control: intervals half as wide
+    assert np.mean([abs((low + high) / 2 - 0.7) <= (high - low) / 4 for low, high in found]) < 0.95 - 4 * error
+
+
 def test_the_jackknife_works_in_blocks(monkeypatch):
     from calibstat.estimators import wrappers as jackknife
 

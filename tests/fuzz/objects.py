@@ -161,7 +161,6 @@ def many_bets(bets: Any, raw: Hostile) -> Any:
 USES: list[tuple[Any, Callable[[Any, Hostile], Any]]] = [
     (cs.Lens, lambda made, raw: (seen := made(raw.grouped()), seen.y_prob, seen.outcomes)),
     (cs.Binning, lambda made, raw: cs.ExpectedMiscalibration(made)(raw.grouped())),
-    (cs.Jackknifed, lambda made, raw: float(made(raw.grouped()))),  # each end of an interval is corrected by itself
     (cs.Estimator, lambda made, raw: made(raw.grouped())),
     (cs.Null, lambda made, raw: cs.calibration_test(raw.grouped(), cs.ECE(cs.EqualWidth(2)), null=made, rng=0)),
     (cs.Resampler, lambda made, raw: cs.estimate(raw.grouped(), cs.BrierScore(), interval=made, rng=0)),
