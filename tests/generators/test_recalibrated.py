@@ -72,7 +72,7 @@ def model_of(world, position):
 CASES = [(world, position) for world in (LINE, MIXTURE, EXTREME) for position in range(len(FITTED))]
 each_case = pytest.mark.parametrize(
     ("world", "position"),
-    slow_but(lambda case: case in [(MIXTURE, 2), (LINE, 6)], CASES),
+    slow_but(lambda case: case in [(MIXTURE, 2), (LINE, 6)], CASES, one_in=4),
     ids=lambda each: named(FITTED[each]) if isinstance(each, int) else named(each),
 )
 

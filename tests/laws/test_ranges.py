@@ -10,6 +10,7 @@ from calibstat.generators import FinitePredictions
 from registered.entries import LABELS
 from registered.worlds import WORLDS
 from registry import ESTIMATORS, every, make_sample
+from suites import slow_but
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 TESTED = [entry for entry in ESTIMATORS if entry.headline]
@@ -191,12 +192,17 @@ def check_truths(entry, worlds):
 
 @every(TESTED)
 def test_truths_lie_in_the_range_of_what_is_estimated(entry):
-    """In one world of few rows by default, and in all worlds in the slow suite."""
+    """In one world of few rows by default."""
     check_truths(entry, [FINITE[TESTED.index(entry) % len(FINITE)]])
 
 
-@pytest.mark.slow
-@every([entry for entry in TESTED if entry.core not in (cs.SKCE, cs.KCE)])
-def test_truths_lie_in_the_range_in_every_world(entry):
-    """Without sums over the pairs of nodes of a quadrature, which take minutes."""
-    check_truths(entry, WORLDS)
+# Without sums over the pairs of nodes of a quadrature, which take minutes.
+QUADRATURE = [entry for entry in TESTED if entry.core not in (cs.SKCE, cs.KCE)]
+PARTS = 4
+
+
+@pytest.mark.parametrize("part", slow_but([], range(PARTS), one_in=PARTS))
+@every(QUADRATURE)
+def test_truths_lie_in_the_range_in_every_world(entry, part):
+    """Each estimator in a quarter of the worlds, and each world for a quarter of the estimators, in the slow suite."""
+    check_truths(entry, WORLDS[(QUADRATURE.index(entry) + part) % PARTS :: PARTS])
