@@ -1,9 +1,24 @@
 from __future__ import annotations
 
+import pickle
+import warnings
+from hashlib import sha256
+
 import numpy as np
 import pytest
 
+import calibstat as cs
+from calibstat.cli import test as test_command
 from calibstat.cli.main import main
+
+COMPUTING = {
+    cs: (
+        "calibration_test estimate omnibus_test equivalence_test clinical_summary subgroup_audit equal_curves_test "
+        "learner_audit scan_variables grow_leaf_table desiderata compare_models compare_calibrators required_n "
+        "minimum_detectable"
+    ),
+    test_command: "recommended_test increment_test",
+}
 
 
 def write_csv(path, columns):
@@ -75,6 +90,38 @@ def pets(run):
     return lambda path, *more: run("test", path, "--label", "pet", "--probs", "prob_*", *more)
 
 
+@pytest.fixture(scope="session")
+def found():
+    """What was computed so far, by the arguments."""
+    return {}
+
+
+@pytest.fixture
+def once(monkeypatch, found):
+    """Let commands compute the same from the same arguments once, however it is asked for and shown."""
+
+    def kept(compute, name):
+        def call(*arguments, **options):
+            try:
+                key = name, sha256(pickle.dumps((arguments, options))).digest()
+            except (pickle.PicklingError, AttributeError, TypeError):
+                return compute(*arguments, **options)
+            if key not in found:
+                with warnings.catch_warnings(record=True) as told:
+                    warnings.simplefilter("always")
+                    found[key] = compute(*arguments, **options), told
+            result, told = found[key]
+            for each in told:
+                warnings.warn(each.message, stacklevel=2)
+            return result
+
+        return call
+
+    for owner, names in COMPUTING.items():
+        for name in names.split():
+            monkeypatch.setattr(owner, name, kept(getattr(owner, name), name))
+
+
 @pytest.fixture(scope="module")
 def answers():
     """What was printed for the questions of a file of tests so far."""
@@ -82,7 +129,7 @@ def answers():
 
 
 @pytest.fixture
-def asked(pets, answers):
+def asked(pets, answers, once):
     """As ``pets``, but what was asked before is not computed again."""
 
     def call(*question):

@@ -12,6 +12,8 @@ import calibstat as cs
 from calibstat.cli.main import COMMANDS, build_parser
 from calibstat.cli.options import SHARED, column_name, column_names
 
+pytestmark = pytest.mark.usefixtures("once")
+
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):

@@ -15,7 +15,7 @@ from cli.conftest import write_csv
 
 
 @pytest.fixture
-def compare(run):
+def compare(run, once):
     return lambda path, *more: run("compare-calibrators", path, *more)
 
 
@@ -117,15 +117,7 @@ def wide(monkeypatch):
     return lambda columns: monkeypatch.setenv("COLUMNS", str(columns))
 
 
-def test_screens_of_80_and_120_columns(compare, bold, wide, monkeypatch):
-    """A width changes what is printed alone, so that calibrators are compared once."""
-    made = []
-
-    def once(*arguments, **options):
-        made.extend([] if made else [compare_calibrators(*arguments, **options)])
-        return made[0]
-
-    monkeypatch.setattr(cs, "compare_calibrators", once)
+def test_screens_of_80_and_120_columns(compare, bold, wide):
     for columns, screen in ((80, SCREEN_80), (120, SCREEN_120)):
         wide(columns)
         assert compare(bold, *SICK)[:2] == (0, screen)

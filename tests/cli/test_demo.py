@@ -40,12 +40,12 @@ def test_the_same_seed_tells_the_same_story(run, tmp_path, trained, monkeypatch)
     again = train(0)
     assert again.temperature == trained.temperature
     np.testing.assert_array_equal(again.raw.y_prob, trained.raw.y_prob)
-    some = np.arange(120)
+    some = np.arange(60)
     few = replace(trained, raw=trained.raw.take(some), recalibrated=trained.recalibrated.take(some))
     monkeypatch.setattr("calibstat.cli.demo.train", lambda seed: few)
     first, second = (run("demo", "--out", tmp_path, "--seed", 3)[1] for _ in range(2))
     assert first == second
-    assert "120 to test on" in first
+    assert "60 to test on" in first
 
 
 def test_the_rows_tested_are_new_and_the_same(trained):

@@ -55,7 +55,7 @@ def files(tmp_path_factory):
 
 @pytest.mark.parametrize("n_rows", [60, 600])
 @pytest.mark.parametrize("asked", ASKED, ids=" ".join)
-def test_the_first_screen(run, monkeypatch, files, asked, n_rows):
+def test_the_first_screen(run, once, monkeypatch, files, asked, n_rows):
     if n_rows < ASKED[asked]:
         pytest.skip("too few rows for this question")
     command, *options = asked

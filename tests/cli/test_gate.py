@@ -11,6 +11,12 @@ import calibstat as cs
 from calibstat.cli.gate import condition
 
 
+@pytest.fixture
+def pets(asked):
+    """Commands give the same answer whenever they are asked (test_json.py)."""
+    return asked
+
+
 def first(out):
     """The first paragraph in one line: the table and the answer of the test follow."""
     return " ".join(out.split())
@@ -32,15 +38,15 @@ def test_too_few_rows_show_nothing_and_so_fail(pets, fair):
     assert "predicted, " in told  # which way it errs
 
 
-def test_all_errors_must_be_shown_to_be_small(asked, off):
+def test_all_errors_must_be_shown_to_be_small(pets, off):
     options = ("--lens", "class-wise:cat", "--lens", "top-label", "--require-within")
     for margin, code in (("0.02", 3), ("0.21", 3), ("0.4", 0)):
-        assert asked(off, *options, margin)[0] == code
-    told = first(asked(off, *options, "0.02")[1])
+        assert pets(off, *options, margin)[0] == code
+    told = first(pets(off, *options, "0.02")[1])
     assert told.startswith("No, this fails: of 2 of 2 errors it is not shown that they are at most 0.02. The largest")
     assert "It is shown to be larger" in told
-    assert "1 of 2 errors" in first(asked(off, *options, "0.21")[1])
-    assert first(asked(off, *options, "0.4")[1]).startswith(
+    assert "1 of 2 errors" in first(pets(off, *options, "0.21")[1])
+    assert first(pets(off, *options, "0.4")[1]).startswith(
         "Yes, this passes: each of 2 errors is shown to be at most 0"
     )
 

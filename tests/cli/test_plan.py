@@ -7,7 +7,18 @@ import re
 
 import pytest
 
+from calibstat.planning import search
 from suites import slow
+
+pytestmark = pytest.mark.usefixtures("once", "_few_runs")
+
+
+@pytest.fixture(scope="module")
+def _few_runs():
+    """Bracket an answer by few simulations, which no test here is about."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "_PILOT", 10)
+        yield
 
 
 def test_the_first_line_is_the_answer(run):

@@ -8,7 +8,7 @@ PETS, TWO = ("off", "--label", "pet", "--probs", "prob_*"), ("binary", "--label"
 
 
 @pytest.fixture
-def screen(run, monkeypatch, off, binary):
+def screen(run, once, monkeypatch, off, binary):
     """What a command prints on a terminal of so many columns; files are named by their fixtures."""
 
     def call(columns, command, name, *options):

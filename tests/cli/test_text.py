@@ -123,7 +123,7 @@ def test_a_single_test_has_a_table_of_one_row(run, binary):
 
 def test_what_was_tested_and_what_breaks_it_is_said(pets, fair):
     plain = " ".join(pets(fair, "--verbose")[1].split())
-    conditioned = " ".join(pets(fair, "--given", "age", "--verbose")[1].split())
+    conditioned = " ".join(pets(fair, "--given", "age", "--lens", "top-label", "--verbose")[1].split())
     for words in (
         "given the prediction, the outcome seen through the lens follows the prediction",
         "3 columns prob_cat, prob_dog, prob_eel taken for classes cat, dog, eel (column names)",
@@ -136,7 +136,7 @@ def test_what_was_tested_and_what_breaks_it_is_said(pets, fair):
         assert words in plain
     assert "beyond the error of the prediction: after predictions were recalibrated on these rows" in conditioned
     assert "beyond the error" not in plain
-    strong = " ".join(pets(fair, "--given", "age", "--null", "strong", "--verbose")[1].split())
+    strong = " ".join(pets(fair, "--given", "age", "--lens", "top-label", "--null", "strong", "--verbose")[1].split())
     assert "(the strong null)" in strong
     assert "strong null" not in plain
     assert "strong null" not in conditioned
