@@ -33,9 +33,10 @@ def slow_but(quick: Callable[..., Any] | Iterable[Any], cases: Iterable[Any], on
     one_in : int
         The slow suite runs one in so many of the others, drawn once and for all; the rest are marked hours.
     """
-    chosen = quick if callable(quick) else list(quick).__contains__
-    drawn = random.Random(0)
-    return [case if chosen(case) else slow(case, drawn.randrange(one_in) > 0) for case in cases]
+    chosen, cases = quick if callable(quick) else list(quick).__contains__, list(cases)
+    others = [place for place, case in enumerate(cases) if not chosen(case)]
+    drawn = {*random.Random(0).sample(others, -(-len(others) // one_in))}
+    return [case if chosen(case) else slow(case, place not in drawn) for place, case in enumerate(cases)]
 
 
 def at_once(cases: Iterable[Any]) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
