@@ -515,8 +515,8 @@ def test_a_curve_is_a_picture_of_its_own(binary, curve):
 @pytest.mark.parametrize(("power", "leaves"), [(1.0, False), (2.5, True)])
 def test_the_diagonal_is_strong_where_it_leaves_a_band(power, leaves):
     rng = np.random.default_rng(0)
-    p = rng.random(1500)
-    band = cs.calibration_band(cs.Sample((rng.random(1500) < p**power).astype(int), p))
+    p = rng.random(400)
+    band = cs.calibration_band(cs.Sample((rng.random(400) < p**power).astype(int), p))
     assert band.rejects_calibration == leaves
     strong = [line for line in band.plot().ax_.get_lines() if line.get_color() == BEYOND]
     assert np.isfinite(strong[0].get_ydata()).any() == leaves

@@ -168,9 +168,9 @@ def test_a_file_of_real_predictions_is_judged_beside(tmp_path):
     with h5py.File(path, "w") as file:
         for place, n_classes in (("tabular/forest", 2), ("images/net", 4)):
             for kind in ("cal", "test"):
-                rows = rng.dirichlet(np.ones(n_classes), 400)
+                rows = rng.dirichlet(np.ones(n_classes), 250)
                 sharp = rows**2 / (rows**2).sum(axis=1, keepdims=True)
-                labels = (rng.random((400, 1)) > rows.cumsum(axis=1)).sum(axis=1).clip(0, n_classes - 1)
+                labels = (rng.random((250, 1)) > rows.cumsum(axis=1)).sum(axis=1).clip(0, n_classes - 1)
                 file[f"{place}/probas_{kind}"], file[f"{place}/labels_{kind}"] = sharp, labels
     part = study.ChoosingACalibrator(calarena=str(path)).parts(Scale("quick"))["calarena"]
     found = part.run(None, tmp_path / "calarena.nc")
