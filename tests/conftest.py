@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Generator
 from pathlib import Path
+from zlib import crc32
 
 # For libraries not yet loaded, and for the processes that tests start: as many processes as cores run already.
 for _library in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMEXPR"):
@@ -61,12 +62,21 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests by examples belong to both suites: the slow one draws all of them, for all estimators of a class."""
+    """Tests by examples belong to both suites: the slow one draws all of them, for all estimators of a class.
+
+    Two of three slow simulations of size and coverage, drawn by their names, are run by hand.
+    """
     default = without_slow(config)
     for item in items:
         by_examples = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
         if by_examples and not item.get_closest_marker("hours") and not (default and of_a_first_entry(item)):
             item.add_marker("slow")
+        if item.get_closest_marker("slow") and "validity" in item.path.parts and crc32(item.name.encode()) % 3:
+            item.add_marker("hours")
+    if config.getoption("markexpr") == "slow":
+        by_hand = [item for item in items if item.get_closest_marker("hours")]
+        config.hook.pytest_deselected(items=by_hand)
+        items[:] = [item for item in items if not item.get_closest_marker("hours")]
 
 
 def of_a_first_entry(item: pytest.Item) -> bool:
