@@ -17,6 +17,7 @@ COMPUTING = {
         "learner_audit scan_variables grow_leaf_table desiderata compare_models compare_calibrators required_n "
         "minimum_detectable"
     ),
+    cs.ErrorFamily: "__call__",
     test_command: "recommended_test increment_test",
 }
 

@@ -194,7 +194,7 @@ def test_rows_with_something_missing_can_be_left_out(run, folder):
 
 
 def test_the_same_seed_gives_the_same_output(pets, fair):
-    lenses = ("--lens", "top-label", "--lens", "canonical")
+    lenses = ("--lens", "top-label", "--lens", "canonical", "--n-resamples", "199")
     first, again = (pets(fair, *lenses, "--seed", "7") for _ in range(2))
     assert first == again
     assert pets(fair, *lenses, "--seed", "8")[1] != first[1]

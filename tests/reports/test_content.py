@@ -40,7 +40,7 @@ def several(n_classes: int, n: int = 1200, temperature: float = 0.5, **more: Any
     return cs.Sample((chances.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1), said, **more)
 
 
-def rare(n: int = 10_000) -> cs.Sample:
+def rare(n: int = 6000) -> cs.Sample:
     rng = np.random.default_rng(1)
     p = rng.beta(0.3, 90, n)
     return cs.Sample(rng.random(n) < 1.6 * p, p)
@@ -101,6 +101,15 @@ def _blank_pictures():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_pictures, "svg_of", lambda *_: BLANK)
         yield
+
+
+@pytest.fixture
+def _no_search(monkeypatch):
+    """Leave the smallest error that is seen unknown, where a test is about something else."""
+    monkeypatch.setattr(_findings, "_detectable", lambda part, *_: ("nobody asked", len(part)))
+
+
+without_search = pytest.mark.usefixtures("_no_search")
 
 
 def make(name: str) -> cs.Report:
@@ -240,6 +249,7 @@ def test_a_group_interval_is_the_value_plus_and_minus_the_width_of_its_size():
     assert _findings.with_sign(0.1, None, None) is None
 
 
+@without_search
 def test_too_few_events_to_scan_leave_the_rest_of_the_report():
     rng = np.random.default_rng(1)
     p, sex = rng.beta(0.3, 120, 1500), rng.choice(["f", "m"], 1500)
@@ -250,6 +260,7 @@ def test_too_few_events_to_scan_leave_the_rest_of_the_report():
     assert "Whether the error varies along site is not known: site has one level." in told
 
 
+@without_search
 def test_no_group_is_the_worst_where_groups_are_alike():
     rng = np.random.default_rng(5)
     p, sex = rng.random(3000), rng.choice(["f", "m"], 3000)
@@ -354,6 +365,7 @@ def biased(n: int = 20_000, off: float = 0.02, extreme: int = 20) -> cs.Sample:
     return cs.Sample(outcomes, p)
 
 
+@without_search
 def test_the_headline_follows_the_stronger_evidence_and_no_slope_of_a_few_extreme_rows():
     found = cs.report(biased(), calibrators={}).answer
     assert found["headline"].startswith("The model claims slightly too much: it claims ")
@@ -374,6 +386,7 @@ def test_predictions_of_zero_and_one_are_called_too_sure():
     assert "nan" not in found.to_json()
 
 
+@without_search
 def test_a_mean_without_evidence_is_not_said_to_be_right():
     rng = np.random.default_rng(5)
     p = rng.uniform(0.125, 0.875, 6000)
@@ -391,13 +404,14 @@ def test_evidence_that_is_not_strong_is_called_some():
     assert found.answer["headline"].startswith("There is some evidence that the model ")
 
 
+@without_search
 def test_the_worst_class_is_the_one_that_is_off_beyond_noise_by_most_or_none():
     rng = np.random.default_rng(6)
-    said = rng.dirichlet([1.0, 1.0, 1.0], 800)
-    fine = (said.cumsum(axis=1) > rng.random((800, 1))).argmax(axis=1)
+    said = rng.dirichlet([1.0, 1.0, 1.0], 500)
+    fine = (said.cumsum(axis=1) > rng.random((500, 1))).argmax(axis=1)
     calm = cs.report(cs.Sample(fine, said), calibrators={}).answer["tiles"][-1]
     assert (calm["name"], calm["value"], calm["range"]) == ("Worst class", "none stands out", "of 3 classes")
-    swapped = np.where((fine == 2) & (rng.random(800) < 0.3), 1, fine)
+    swapped = np.where((fine == 2) & (rng.random(500) < 0.3), 1, fine)
     worst = cs.report(cs.Sample(swapped, said), calibrators={}).answer["tiles"][-1]
     assert worst["name"] == "Worst class"
     assert worst["value"] in ("1", "2")
@@ -411,6 +425,7 @@ def test_an_interval_of_predictions_is_named_only_where_it_stands_out():
     assert of("two").answer["tiles"][-1]["range"].endswith("happens")
 
 
+@without_search
 def test_an_error_of_nearly_all_predictions_has_no_place():
     rng = np.random.default_rng(7)
     p = rng.uniform(0.2, 0.9, 8000)
