@@ -23,11 +23,11 @@ ASKED = {
     ("estimate", *TWO, "--costs", "1,4"): 60,
     ("clinical", *PETS): 60,
     ("clinical", *TWO, "--by", "sex"): 60,
-    ("audit", *TWO, "--by", "age,sex"): 600,
-    ("audit", *PETS, "--by", "sex", "--curves"): 600,
-    ("audit", *TWO, "--learn"): 600,
+    ("audit", *TWO, "--by", "age,sex"): 300,
+    ("audit", *PETS, "--by", "sex", "--curves"): 300,
+    ("audit", *TWO, "--learn"): 300,
     ("scan", *TWO, "--variables", "age,sex"): 60,
-    ("leaves", *TWO, "--variables", "age,sex"): 600,
+    ("leaves", *TWO, "--variables", "age,sex"): 300,
     ("desiderata", *PETS): 60,
     ("desiderata", *TWO): 60,
     ("compare", "--label", "y", "--model", "a=p", "--model", "b=q"): 60,
@@ -41,7 +41,7 @@ PYTHON = re.compile(r"\b(None|nan|Canonical|TopLabel|n_bins|y_prob|y_true|rng)\b
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """Pets whose model is over-confident, and an event with two models, one of them off; all rows and the first 60."""
-    rng, n = np.random.default_rng(7), 600
+    rng, n = np.random.default_rng(7), 300
     rows, p = rng.dirichlet([1, 1, 1], n), rng.uniform(0.02, 0.98, n)
     columns = columns_of(rows, draw(rng, 0.5 * rows + 0.5 / 3), ["cat", "dog", "eel"])
     columns |= {"y": (rng.random(n) < p).astype(int), "p": p, "q": p**2, "day": np.arange(n)}
@@ -53,7 +53,7 @@ def files(tmp_path_factory):
     }
 
 
-@pytest.mark.parametrize("n_rows", [60, 600])
+@pytest.mark.parametrize("n_rows", [60, 300])
 @pytest.mark.parametrize("asked", ASKED, ids=" ".join)
 def test_the_first_screen(run, once, monkeypatch, files, asked, n_rows):
     if n_rows < ASKED[asked]:

@@ -22,7 +22,7 @@ def _few_runs():
 
 
 def test_the_first_line_is_the_answer(run):
-    code, out, err = run("plan", "--ece", "0.1", "--n-repeats", "80")
+    code, out, err = run("plan", "--ece", "0.1", "--n-repeats", "40")
     assert (code, err) == (0, "")
     answer = "are needed to see a calibration error of 0.1 with a chance of 80 %, in a test at 5 %, "
     answer += "if uniform predictions are over-confident."
@@ -30,13 +30,13 @@ def test_the_first_line_is_the_answer(run):
     numbers = re.fullmatch(screen, " ".join(out.split()))
     n, low, high = map(int, numbers.groups())
     assert low < n < high
-    _, out, _ = run("plan", "--ece", "0.1", "--n-repeats", "80", "--verbose")
+    _, out, _ = run("plan", "--ece", "0.1", "--n-repeats", "40", "--verbose")
     assert "(unbinned ECE, total variation, through Canonical())" in " ".join(out.split())
 
 
 def test_predictions_of_a_file(run, off):
     arguments = ["plan", "--ece", "0.1", off, "--label", "pet", "--probs", "prob_*"]
-    arguments += ["--n-repeats", "80", "--format", "json"]
+    arguments += ["--n-repeats", "40", "--format", "json"]
     code, out, _ = run(*arguments)
     assert code == 0
     found = json.loads(out)
@@ -47,7 +47,7 @@ def test_predictions_of_a_file(run, off):
 
 
 def test_smallest_error(run):
-    options = ["--n-repeats", "80", "--direction", "too-low", "--bins", "5", "--format", "json"]
+    options = ["--n-repeats", "40", "--direction", "too-low", "--bins", "5", "--format", "json"]
     code, out, _ = run("plan", "--n", "300", *options)
     assert code == 0
     found = json.loads(out)
@@ -56,7 +56,7 @@ def test_smallest_error(run):
 
 
 def test_rows_in_clusters(run):
-    options = ["--ece", "0.15", "--bins", "5", "--n-repeats", "60", "--cluster-size", "4", "--correlation", "0.5"]
+    options = ["--ece", "0.15", "--bins", "5", "--n-repeats", "40", "--cluster-size", "4", "--correlation", "0.5"]
     code, out, _ = run("plan", *options)
     assert code == 0
     said = "rows come in clusters of 4 rows with the same prediction and a correlation of 0.5 (design effect 2.5)."
@@ -101,7 +101,7 @@ def test_a_file_needs_its_columns(run, binary):
 
 
 def test_kuiper_has_no_cells(run):
-    code, out, _ = run("plan", "--ece", "0.15", "--estimator", "Kuiper", "--n-repeats", "80", "--verbose")
+    code, out, _ = run("plan", "--ece", "0.15", "--estimator", "Kuiper", "--n-repeats", "40", "--verbose")
     assert code == 0
     assert "calibration_test of Kuiper() at level 0.05" in out
 

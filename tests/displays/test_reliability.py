@@ -32,6 +32,12 @@ def binary():
 
 
 @pytest.fixture(scope="module")
+def drawn(binary):
+    """A picture to look at, which nothing is added to."""
+    return cs.ReliabilityDisplay.from_sample(binary, rng=0)
+
+
+@pytest.fixture(scope="module")
 def many():
     rng = np.random.default_rng(1)
     p = rng.dirichlet(np.ones(4), 400)
@@ -274,11 +280,10 @@ def test_weights_count(binary):
         assert display.axis.position[cell] == pytest.approx(np.average(p[rows], weights=weights[rows]))
 
 
-def test_from_predictions_and_from_sample_agree(binary):
-    one = cs.ReliabilityDisplay.from_sample(binary, rng=0)
+def test_from_predictions_and_from_sample_agree(binary, drawn):
     other = cs.ReliabilityDisplay.from_predictions(binary.outcomes, binary.predictions.event, rng=0)
-    np.testing.assert_array_equal(one.line_.get_xydata(), other.line_.get_xydata())
-    np.testing.assert_array_equal(one.low, other.low)
+    np.testing.assert_array_equal(drawn.line_.get_xydata(), other.line_.get_xydata())
+    np.testing.assert_array_equal(drawn.low, other.low)
 
 
 def test_from_estimator_is_named_after_it(binary):
@@ -341,9 +346,9 @@ def crowded(n=2000, seed=3):
     return cs.Sample.from_confidence(rng.random(n) < confidence**1.5, np.where(confidence > 0.9999, 1.0, confidence))
 
 
-def test_predictions_that_crowd_have_a_logit_scale(binary):
+def test_predictions_that_crowd_have_a_logit_scale(binary, drawn):
     assert cs.ReliabilityDisplay.from_sample(crowded(), rng=0).ax_.get_xscale() == "logit"
-    assert cs.ReliabilityDisplay.from_sample(binary, rng=0).ax_.get_xscale() == "linear"
+    assert drawn.ax_.get_xscale() == "linear"
     chosen = cs.ReliabilityDisplay.from_sample(binary, rng=0, scale="logit", kind="deviation").ax_
     assert (chosen.get_xscale(), chosen.get_yscale()) == ("logit", "linear")
 
@@ -438,14 +443,14 @@ def test_the_answer_with_weights_agrees_with_the_one_without(binary):
     assert (one.pvalue < 0.05) == (other.pvalue < 0.05)
 
 
-def test_wilson_intervals_are_those_of_scipy(binary):
+def test_wilson_intervals_are_those_of_scipy(binary, drawn):
     display = cs.ReliabilityDisplay.from_sample(binary, cs.EqualMass(8), interval="wilson", rng=0)
     for k, segment in enumerate(display.intervals_.get_segments()):
         n = int(display.count[k])
         events = round(display.mean_outcome[k] * n)
         found = stats.binomtest(events, n).proportion_ci(0.9, method="wilson")
         np.testing.assert_allclose(segment[:, 1], [found.low, found.high], atol=1e-10)
-    assert cs.ReliabilityDisplay.from_sample(binary, rng=0).intervals_ is None
+    assert drawn.intervals_ is None
 
 
 @pytest.mark.parametrize("scale", ["linear", "logit"])
