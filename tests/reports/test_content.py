@@ -178,6 +178,7 @@ def test_the_same_seed_gives_the_same_report(name):
     assert make(name).document == of(name).document
 
 
+@without_search
 def test_another_seed_gives_other_draws_and_a_seed_is_always_named():
     named = cs.report(two(60), calibrators={}, rng=np.random.default_rng(5)).document
     again = cs.report(two(60), calibrators={}, rng=named["made"]["seed"]).document
@@ -276,6 +277,7 @@ def test_a_p_value_is_sorted_by_the_tail_that_it_shows():
     assert _words.p_cell(0.001, 0.05)["value"] == 0.001
 
 
+@without_search
 def test_all_probabilities_of_many_classes_are_seen_in_fewer_rows(monkeypatch):
     monkeypatch.setattr(_findings, "_MOST_NUMBERS", 1500)
     monkeypatch.setattr(_findings, "_FEWEST_ROWS", 200)
@@ -374,6 +376,7 @@ def test_the_headline_follows_the_stronger_evidence_and_no_slope_of_a_few_extrem
     assert "is too sure: where it claims" in of("two").answer["headline"]
 
 
+@without_search
 def test_predictions_of_zero_and_one_are_called_too_sure():
     rng = np.random.default_rng(8)
     p = rng.random(1500)
@@ -395,6 +398,7 @@ def test_a_mean_without_evidence_is_not_said_to_be_right():
     assert "is off, though no difference on average is shown" in found["headline"]
 
 
+@without_search
 def test_evidence_that_is_not_strong_is_called_some():
     p = np.linspace(0.2, 0.8, 300)
     outcomes = np.random.default_rng(9).random(300) < p - 0.08
@@ -438,6 +442,7 @@ def test_an_error_of_nearly_all_predictions_has_no_place():
 READING = "".join(f"{int(k % 100 < k % 97)},{k * 0.618 % 1:.4f},{k % 29 + 1}\n" for k in range(600)) + ",.3,1\n" * 60
 
 
+@without_search
 def test_what_was_warned_of_while_reading_stands_beside_the_answer_and_in_the_method(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text(f"n,p,w\n{READING}")
@@ -472,6 +477,7 @@ def test_the_glossary_has_ten_words_at_most():
     assert len(words) <= 10
 
 
+@without_search
 def test_groups_that_are_too_small_are_named_and_the_rest_is_reported():
     drawn = two(60)
     found = cs.report(cs.Sample(drawn.outcomes, drawn.y_prob, variables={"group": ["a", "b"] * 30}), by="group")
@@ -702,6 +708,7 @@ COUNTED = "".join(f"{p / 20:.2f},{p - p % 3},20\n" for p in range(1, 20))
 CONFIDENT = "".join(f"{int(k % 3 > 0)},{0.4 + k / 350:.4f},{'ab'[k % 2]}\n" for k in range(200))
 
 
+@without_search
 @pytest.mark.parametrize(
     ("text", "asked"),
     [
