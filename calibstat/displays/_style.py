@@ -18,7 +18,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
 from matplotlib.textpath import text_to_path
-from matplotlib.transforms import Bbox, ScaledTranslation
+from matplotlib.transforms import Bbox, BboxBase, ScaledTranslation
 
 from calibstat._text import shown
 
@@ -224,7 +224,7 @@ def _fitted(ax: Axes, lines: list[str], points: float) -> tuple[list[str], float
     Letters are up to a fifth smaller where they must be, and longer lines are broken. Widths are those of vector
     graphics, with a little to spare: on screens, letters are up to 3 % narrower or wider.
     """
-    room, font = _room(ax) / _LONGER, FontProperties(size=points)
+    room, font = _room(ax, ax.get_tightbbox()) / _LONGER, FontProperties(size=points)
     widths = [text_to_path.get_text_width_height_descent(line, font, ismath=False)[0] for line in lines]
     share = room / max([*widths, room])
     small = max(share, 0.8)
@@ -237,9 +237,9 @@ def _fitted(ax: Axes, lines: list[str], points: float) -> tuple[list[str], float
     ], points * small
 
 
-def _room(ax: Axes) -> float:
-    """Return how many points there are from the left of the axes to the right of what they have of the page."""
-    page, box, words, spec = ax.figure.bbox, ax.get_window_extent(), ax.get_tightbbox(), ax.get_subplotspec()
+def _room(ax: Axes, words: BboxBase | None) -> float:
+    """Return how many points there are from the left of the axes, with these words, to the right of their page."""
+    page, box, spec = ax.figure.bbox, ax.get_window_extent(), ax.get_subplotspec()
     if spec is None or words is None:
         return float(page.x1 - box.x0) * 72 / whole_figure(ax).dpi
     part = page.width / spec.get_gridspec().ncols
@@ -278,7 +278,8 @@ def legend_below(ax: Axes, handles: Sequence[Artist], labels: Sequence[str] | No
     former, whole = ax.get_legend(), cast(Axes, ax.axes)  # of a strip, the axes in which it lies
     if former is not None:
         former.remove()
-    box, words, beside = ax.get_window_extent(), ax.get_tightbbox(), whole.get_tightbbox()
+    box, words = ax.get_window_extent(), ax.get_tightbbox()
+    beside = words if whole is ax else whole.get_tightbbox()
     if words is None or beside is None:
         return
     dots, size = whole_figure(ax).dpi, magnified(whole)
@@ -287,7 +288,7 @@ def legend_below(ax: Axes, handles: Sequence[Artist], labels: Sequence[str] | No
     where: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, 0), "bbox_transform": corner}
     look = LEGEND | where | {"borderaxespad": 0, "fontsize": 7.5 * size}
     names = [str(each.get_label()) for each in handles] if labels is None else labels
-    most = (_room(whole) / 72 - away[0]) / _LONGER * dots
+    most = (_room(whole, beside) / 72 - away[0]) / _LONGER * dots
     for lines in range(1, len(handles) + 1):
         legend = ax.legend(list(handles), list(names), ncols=-(-len(handles) // lines), **look)
         _write_plainly(legend)
@@ -305,8 +306,10 @@ def _write_plainly(legend: Legend) -> None:
 def _keep_on_page(ax: Axes) -> None:
     """Widen the margins of a figure that has no layout of its own where words would be cut off at its edge."""
     figure: Any = ax.figure
+    if figure.get_layout_engine() is not None or ax.get_subplotspec() is None:
+        return
     box = ax.get_tightbbox()
-    if figure.get_layout_engine() is not None or ax.get_subplotspec() is None or box is None:
+    if box is None:
         return
     page, pars, whole = figure.bbox, figure.subplotpars, ax.get_window_extent()
     box = Bbox(box.get_points() + _SPARE * (box.get_points() - whole.get_points()))
