@@ -61,10 +61,18 @@ def _checksum(settings: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
     return found.hexdigest()
 
 
+def no_state(path: str | Path) -> str:
+    """Say that a file holds no state that can be used, and what to do."""
+    return (
+        f"{path} does not hold the state of a monitor, or is damaged: restore a copy of the file that was saved, or "
+        "begin a new state with all rows"
+    )
+
+
 def read_state(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     """Read settings and arrays; a file that is not the state of a monitor is refused."""
     if Path(path).is_file() and not is_zipfile(path):
-        raise ValueError(f"{path} does not hold the state of a monitor, or is damaged: name the file that save() wrote")
+        raise ValueError(no_state(path))
     try:
         with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = arrays_of(file, file.files)
@@ -75,10 +83,8 @@ def read_state(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
         found = settings.pop("format")
     except FileNotFoundError:
         raise
-    except (ValueError, LookupError, TypeError, AttributeError, EOFError, OSError, RecursionError, BadZipFile) as error:
-        raise ValueError(
-            f"{path} does not hold the state of a monitor, or is damaged ({type(error).__name__})"
-        ) from None
+    except (ValueError, LookupError, TypeError, AttributeError, EOFError, OSError, RecursionError, BadZipFile):
+        raise ValueError(no_state(path)) from None
     if found != STATE_FORMAT:
         raise ValueError(
             f"{path} has the format {found!r}, but {STATE_FORMAT!r} is expected: it is from another version"

@@ -22,7 +22,7 @@ from calibstat.monitoring.base import Bettor, Part, collect, distribute
 from calibstat.monitoring.change import Change, located
 from calibstat.monitoring.intake import Intake, Ready, WaitingRows, first_rows, read_ids
 from calibstat.monitoring.path import EvidencePath
-from calibstat.monitoring.state import expect_same, made_of, read_state, write_state
+from calibstat.monitoring.state import expect_same, made_of, no_state, read_state, write_state
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -282,7 +282,7 @@ class Watch(HasParameters, ABC):
             distribute(arrays, self._parts())
         except Exception as error:  # what nobody has written can be anything
             distribute(before, self._parts())
-            raise ValueError(f"{path} does not hold the state of a monitor, or is damaged ({error})") from error
+            raise ValueError(no_state(path)) from error
         self._change = (0, None)
 
     def _parts(self) -> dict[str, Part]:

@@ -394,6 +394,27 @@ def test_a_damaged_state_is_refused(content, tmp_path):
         Monitor.load(tmp_path / "state")
 
 
+@pytest.mark.parametrize("damage", ["flipped", "truncated", "numbers"])
+def test_a_damaged_state_is_refused_with_what_to_do_and_without_the_name_of_an_error(damage, tmp_path):
+    p, y = world(100)
+    fed((p, y)).save(tmp_path / "state")
+    content = bytearray((tmp_path / "state").read_bytes())
+    if damage == "flipped":
+        content[len(content) // 2] ^= 0xFF
+    elif damage == "truncated":
+        del content[len(content) // 2 :]
+    (tmp_path / "state").write_bytes(content)
+    if damage == "numbers":  # whole, but nothing that a monitor ever wrote
+        settings, arrays = read_state(tmp_path / "state")
+        write_state(tmp_path / "state", settings, arrays | {"path.whole": arrays["path.whole"][:2]})
+    with pytest.raises(ValueError, match="does not hold the state of a monitor, or is damaged: ") as refused:
+        Monitor.load(tmp_path / "state")
+    assert str(refused.value).endswith(
+        "state does not hold the state of a monitor, or is damaged: restore a copy of the file that was saved, or "
+        "begin a new state with all rows"
+    )
+
+
 def test_a_state_whose_arrays_claim_more_than_there_is_is_refused(tmp_path):
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**14,)})
