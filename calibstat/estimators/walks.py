@@ -715,7 +715,8 @@ def _logit_stretches(clock: Clock) -> Floats:
     found = np.zeros_like(before)
     inside = (before > 0) & (after > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        places = np.log(_middles(before)) - np.log(_middles(after))
+        # of twice the middles, since half of the smallest number is zero
+        places = np.log(before[..., 1:] + before[..., :-1]) - np.log(after[..., 1:] + after[..., :-1])
         found[..., 1:-1] = np.where(inside[..., 1:-1], np.diff(places, axis=-1), 0.0)
     return found
 

@@ -239,3 +239,28 @@ def measure(runs=300, n=400):
 
 if __name__ == "__main__":
     measure()
+
+
+def test_predictions_below_all_normal_numbers_are_seen_like_others():
+    """Half of the smallest number is zero, whose logarithm is infinite: a test had no draws, and a p-value of one."""
+    rng = np.random.default_rng(0)
+    p = rng.random(500)
+    tiny, calibrated = [0, 2e-322, 2e-322, 2e-322, 5e-324], (rng.random(500) < p).astype(int)
+    found = AndersonDarling()(cs.Sample([0] * 5 + [*calibrated], [*tiny, *p]))
+    assert found == pytest.approx(AndersonDarling()(cs.Sample([0] * 5 + [*calibrated], [0] * 5 + [*p])), rel=1e-9)
+    wrong = cs.Sample([1] + [0] * 4 + [*calibrated], [*tiny, *p])
+    test = cs.calibration_test(wrong, AndersonDarling(), rng=0)
+    assert np.isfinite(test.null_distribution.samples).all()
+    assert test.pvalue < 0.05
+
+
+def test_the_panel_sees_a_naive_bayes_classifier():
+    """Its probabilities go down to 1e-300 and below."""
+    from sklearn.datasets import load_digits
+    from sklearn.naive_bayes import GaussianNB
+
+    X, y = load_digits(return_X_y=True)
+    fitted = GaussianNB(var_smoothing=1e-2).fit(X[::2], y[::2])
+    found = cs.omnibus_test(cs.Sample.from_estimator(fitted, X[1::2], y[1::2]), lens=cs.ClassWise(7), rng=0)
+    assert not np.isnan(found.values).any()  # one is infinite: what had a chance of 0 happened
+    assert found.pvalue < 0.05
