@@ -51,8 +51,9 @@ class Intake:
         ids = read_ids(given, len(rows))
         if given is None:
             open_rows = np.flatnonzero(codes == WAITING).tolist()
+            why = "its label is missing, and without an id it cannot come later"
             wrong += [
-                Complaint(row, "its label is missing, and without an id it cannot come later") for row in open_rows
+                Complaint(row, why, "pass it in y_true, or id= for a label that comes later") for row in open_rows
             ]
             codes[open_rows] = UNKNOWN
         self._refuse(bad + wrong, ids)
@@ -172,8 +173,7 @@ class Intake:
             called = "" if name is None else f"id {name!r}, "
             raise ValueError(
                 f"row {first.row} of this call ({called}row {self.n_seen + first.row} of all; rows count from 0): "
-                f"{first.reason}. Nothing of this call was taken; mend the row, or make the monitor with "
-                "bad_rows='omit'."
+                f"{first.reason}. Nothing of this call was taken; {first.remedy}."
             )
 
     def _note(self, complaints: list[Complaint], n_skipped: int, n_new: int) -> None:
@@ -248,10 +248,11 @@ WAITING = -2
 
 @dataclass(frozen=True)
 class Complaint:
-    """The fault of a row, which is numbered within the call from 0."""
+    """The fault of a row, which is numbered within the call from 0, and what to do."""
 
     row: int
     reason: str
+    remedy: str = "mend the row, or make the monitor with bad_rows='omit'"
 
 
 def read_predictions(y_prob: Any, n_classes: int) -> tuple[Floats, list[Complaint]]:

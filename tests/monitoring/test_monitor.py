@@ -163,7 +163,11 @@ def test_write_off():
         (([0.5, 1.2], [0, 1]), "row 1 of this call.*between 0 and 1"),
         (([[0.5, 0.6]], [1]), "row 0.*must sum to 1"),
         (([0.5, 0.2], [0, 7]), "row 1.*7, which is none of the labels 0, 1"),
-        (([0.5, 0.2], [0, None]), "row 1.*its label is missing, and without an id"),
+        (
+            ([0.5, 0.2], [0, None]),
+            r"row 1.*its label is missing.*; pass it in y_true, or id= for a label that .* later\.$",
+        ),
+        ((0.2,), r"row 0.*its label is missing.*; pass it in y_true, or id= for a label that comes later\.$"),
         (([0.5, 0.2], [0]), "y_true has 1 row and y_prob has 2"),
         (([[0.2, 0.3, 0.5]], [0]), "for 3 classes, but the monitor watches 2"),
         ((None, [1]), "nothing to do"),
