@@ -506,6 +506,12 @@ class Sample:
         return self.predictions.probabilities
 
     @property
+    def variables(self) -> dict[str, Array]:
+        """(n,) the values of each variable, by its name: numbers, or the texts of its levels."""
+        kept = self.known.variables.items()
+        return {name: v.values if v.levels is None else np.asarray(v.levels)[v.values.astype(int)] for name, v in kept}
+
+    @property
     def groups(self) -> Groups | None:
         """Which rows belong together; None where each row is by itself."""
         return self.known.groups

@@ -274,3 +274,12 @@ def test_names_of_columns_that_spell_no_labels_are_told():
         assert cs.Sample.from_frame(frame, **asked).labels == ("healthy", "ill")
     for quiet in ({"labels": ["ill", "healthy"]}, {"y_prob": "b"}):
         assert len(cs.Sample.from_frame(frame, **asked | quiet)) == 2  # a warning is an error
+
+
+def test_variables_are_given_back_as_numbers_or_texts():
+    sample = cs.Sample([0, 1, 1], [0.2, 0.3, 0.4], variables={"sex": ["f", "m", "f"], "age": [1, 2, 3]})
+    assert {name: values.tolist() for name, values in sample.variables.items()} == {
+        "sex": ["f", "m", "f"],
+        "age": [1.0, 2.0, 3.0],
+    }
+    assert cs.Sample([0, 1], [0.2, 0.3]).variables == {}
