@@ -13,9 +13,10 @@ import numpy as np
 from calibstat._dataclass import dataclass
 from calibstat._lazy import interpolate, special
 from calibstat.data.arrays import Array, Bools, Floats, Ints
-from calibstat.data.rounding import SAME, SMALLEST_PROBABILITY
+from calibstat.data.rounding import ROUNDING, SAME, SMALLEST_PROBABILITY
 
 _HALVINGS = 30  # of a step, before it is too short to matter
+_REACH = 32.0  # of a step, in log-odds of a row: further away likelihoods are straight, without any curvature
 _PIECE = 2**14  # rows whose arrays stay in the cache
 
 
@@ -81,32 +82,60 @@ def fit_logistic(
     mass = np.broadcast_to(mass, happened.shape)
     size = max(1, 2**16 // max(n, 1))  # replicates whose arrays stay in the cache
     parts = [
-        _fit(columns, happened[rows : rows + size], mass[rows : rows + size], offset, matrix, first)
+        _fit_well(columns, happened[rows : rows + size], mass[rows : rows + size], offset, matrix, first)
         for rows in range(0, max(len(happened), 1), size)
     ]
     return LogisticFits(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
-def _fit(
+def _fit_well(
     columns: Floats, happened: Floats, mass: Floats, offset: Floats | float, penalty: Floats, start: Floats
 ) -> tuple[Floats, Floats, Bools]:
+    """Fit, and once more with short steps where a step led so far that no other followed; return the better fits."""
+    coefficients, value, exists, lost = _fit(columns, happened, mass, offset, penalty, start)
+    rows = np.flatnonzero(lost)
+    if len(rows):
+        again = _fit(columns, happened[rows], mass[rows], offset, penalty, start, _REACH)
+        better = again[1] > value[rows]
+        rows = rows[better]
+        coefficients[rows], value[rows], exists[rows] = (each[better] for each in again[:3])
+    return coefficients, value, exists
+
+
+def _fit(
+    columns: Floats,
+    happened: Floats,
+    mass: Floats,
+    offset: Floats | float,
+    penalty: Floats,
+    start: Floats,
+    reach: float = np.inf,
+) -> tuple[Floats, Floats, Bools, Bools]:
+    """Return coefficients, values, whether there is a maximum, and whether a step led to where none follows."""
+
     def at(coefficients: Floats, rows: Ints | slice) -> tuple[Floats, Floats, Floats]:
         return _penalised(columns, coefficients, happened[rows], mass[rows], offset, penalty)
 
     coefficients, active = np.tile(start, (len(happened), 1)), np.arange(len(happened))
     value, gradient, curvature = at(coefficients, slice(None))
     exists, total = np.zeros(len(happened), dtype=bool), mass.sum(axis=-1)
+    lost = np.zeros_like(exists)
     for _ in range(100):
         if not len(active):
             break
         rows = slice(None) if len(active) == len(happened) else active  # a slice copies nothing
         before, share = value[rows], np.ones(len(active))
         step, gain = _newton_step(gradient[rows], curvature[rows])
+        promise = gain
+        if reach < np.inf:
+            part = 1 / np.maximum(_longest(step, columns, mass[rows]) / reach, 1.0)
+            step, promise = part[:, None] * step, part * gain
+        straight = (gain == 0) & (gradient[rows] != 0).any(axis=-1)
         moved = coefficients[rows] + step
         reached = at(moved, rows)
         for _ in range(_HALVINGS):
             # Less than that of what the slope promises is too far (Armijo); what rounding takes away is no reason.
-            least = before + 1e-4 * share * gain - 1e-14 * np.abs(before)
+            least = before + 1e-4 * share * promise - 1e-14 * np.abs(before)
             far = np.flatnonzero(~(reached[0] >= least))
             if not len(far):
                 break
@@ -121,11 +150,18 @@ def _fit(
         done = gain <= 1e-14 * np.abs(reached[0]) + 1e-16 * total[rows]
         if done.any():
             # At a maximum such a step is short. Without one, it moves the nearest rows by one however far they are.
-            change = np.abs(np.where(mass[active[done]] > 0, _times_each(step[done], columns), 0.0))
-            exists[active[done]] = change.max(axis=-1, initial=0.0) < 0.1
-        # Whoever gains nothing by the shortest step stands at the supremum, besides rounding.
-        active = active[~done & (share > 0.5**_HALVINGS)]
-    return coefficients, value, exists
+            exists[active[done]] = _longest(step[done], columns, mass[active[done]]) < 0.1
+        # Whoever gains nothing by the shortest step stands at the supremum, besides rounding, or is lost.
+        stays = share <= 0.5**_HALVINGS
+        lost[active] = (straight | (stays & ~done)) & (value[active] < -ROUNDING * total[active])
+        active = active[~done & ~stays]
+    return coefficients, value, exists, lost
+
+
+def _longest(step: Floats, columns: Floats, mass: Floats) -> Floats:
+    """Return by how much the log-odds of the rows with weight move at most (R,)."""
+    longest: Floats = np.abs(np.where(mass > 0, _times_each(step, columns), 0.0)).max(axis=-1, initial=0.0)
+    return longest
 
 
 def _penalised(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -13,6 +15,7 @@ from calibstat import _logistic
 from calibstat._logistic import clipped_logit
 from calibstat.estimators.cox import Cox
 from calibstat.estimators.recalibration_scores import LogitScore
+from numerics import exact
 from registry import make_sample
 
 
@@ -78,6 +81,23 @@ def test_a_fit_ends_where_the_likelihood_grows_by_less_than_rounding(monkeypatch
     assert len(taken) < 60  # one hundred for each fit, with thirty halvings each, before
     assert np.isnan([found.slope, found.intercept_in_the_large]).all()
     assert 0 <= found.likelihood_ratio < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("p", "y"),
+    [
+        ([0.99, 1 - 1e-6, 0.5, 0.99, 1 - 1e-6, 0.99], [0, 0, 1, 1, 0, 0]),
+        ([1e-6, 0.5, 1e-6, 1 - 1e-6], [1, 1, 0, 0]),
+        ([1e-9, 0.99, 0.01, 0.99, 0.5, 1 - 1e-6, 1e-6, 1e-9], [1, 1, 1, 0, 0, 0, 1, 1]),
+        ([1e-9, 1e-9, 1e-9, 1 - 1e-9, 0.99, 1 - 1e-6, 1 - 1e-6, 0.99], [0, 0, 0, 0, 1, 0, 0, 0]),
+    ],
+)
+def test_newton_s_method_does_not_leave_the_range_of_logits(p, y):
+    """Where predictions are almost certain and wrong, its first steps lead to where no likelihood is curved."""
+    sample = cs.Sample(y, p)
+    found = Cox().prepare(sample.predictions)(sample.outcomes)
+    wanted = exact.cox([(Fraction(q), label, Fraction(1)) for q, label in zip(p, y, strict=True)])
+    np.testing.assert_allclose(found, [float(each.exact) for each in wanted], rtol=1e-9, atol=1e-12)
 
 
 def test_equal_predictions_have_no_slope():
