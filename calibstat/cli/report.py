@@ -27,7 +27,7 @@ from calibstat.cli.questions import Measure, labels_asked, one_lens, read_sample
 from calibstat.cli.text import ProgressBar, plain_warnings, say
 from calibstat.data.parameters import keep
 from calibstat.ledgers.batches import is_large
-from calibstat.reports.report import FORMATS
+from calibstat.reports.report import FORMATS, NO_TEXT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -104,7 +104,7 @@ def _made_before(arguments: argparse.Namespace) -> cs.Report:
     try:
         return cs.Report.from_json(Path(arguments.file[0]).read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
-        raise ValueError(f"{arguments.file[0]}: it is no text in UTF-8, and so no report") from error
+        raise ValueError(f"{arguments.file[0]}: {NO_TEXT}") from error
     except ValueError as error:
         raise ValueError(f"{arguments.file[0]}: {error}") from error
 

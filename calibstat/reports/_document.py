@@ -19,9 +19,7 @@ def check_document(document: Any) -> None:
     """Refuse what is no report of this version, or a damaged one."""
     if not isinstance(document, dict) or "schema" not in document:
         raise ValueError("this is no report: it has no schema; make one by report(sample)")
-    if document["schema"] != SCHEMA:
-        found = shown(document["schema"])
-        raise ValueError(f"the schema of the report is {found!r}, but {SCHEMA} is expected: make it anew.")
+    _check_version(document)
     schema = json.loads((files("calibstat.reports") / "report.schema.json").read_text("utf-8"))
     del schema["$id"]  # a name, which would be taken for an address
     try:
@@ -34,6 +32,15 @@ def check_document(document: Any) -> None:
 _MOST_SAID = 400
 
 
+def _check_version(document: dict[str, Any]) -> None:
+    """Refuse a report of another version, whatever its checksum is."""
+    if document["schema"] != SCHEMA:
+        raise ValueError(
+            f"the schema of the report is {shown(document['schema'])!r}, but {SCHEMA} is expected: it needs another "
+            "version of calibstat, or make it anew."
+        )
+
+
 def checksum(document: dict[str, Any]) -> str:
     """Return a checksum of the content, in whatever order and with whatever spaces it is written."""
     return sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
@@ -43,6 +50,8 @@ def without_checksum(content: Any) -> Any:
     """Return the document of a file; refuse one with the checksum of other content. There may be none."""
     if not isinstance(content, dict) or "checksum" not in content:
         return content
+    if "schema" in content:
+        _check_version(content)
     document = {name: value for name, value in content.items() if name != "checksum"}
     if content["checksum"] != checksum(document):
         raise ValueError(

@@ -202,6 +202,20 @@ def _source(name: str, sample: Sample) -> dict[str, Any]:
     }
 
 
+_RESTORE = "restore a copy of it, or make it anew"
+NO_TEXT = f"the report holds bytes that are no text in UTF-8, so that it is damaged: {_RESTORE}"
+
+
+def _refuse_name(text: Any) -> None:
+    """Refuse the name of a file where the text in it is expected."""
+    if isinstance(text, Path) or (isinstance(text, str) and text.strip().lower().endswith(".json")):
+        name = shown(text)
+        raise ValueError(
+            f"the text of a report is expected, but {name!r} is the name of a file: pass what is in it, "
+            f"Report.from_json(Path({name!r}).read_text(encoding='utf-8'))"
+        )
+
+
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
@@ -224,7 +238,8 @@ class Report:
     >>> cs.Report.from_json(text)
     Traceback (most recent call last):
     ...
-    ValueError: the schema of the report is 'calibstat-report/2', but calibstat-report/1 is expected: make it anew.
+    ValueError: the schema of the report is 'calibstat-report/2', but calibstat-report/1 is expected: it needs another
+    version of calibstat, or make it anew.
     """
 
     document: dict[str, Any]
@@ -239,17 +254,21 @@ class Report:
         Parameters
         ----------
         text : str
-            What `to_json` returned, or the content of a ``.json`` file that a report was written to.
+            What `to_json` returned, or the content of a ``.json`` file that a report was written to:
+            ``Path("report.json").read_text(encoding="utf-8")``.
 
         Raises
         ------
         ValueError
             If it is no JSON, no report of this version, or a damaged one.
         """
+        _refuse_name(text)
         try:
             document = json.loads(text)
+        except UnicodeDecodeError as error:
+            raise ValueError(NO_TEXT) from error
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"the report cannot be read as JSON: {error}") from error
+            raise ValueError(f"the report cannot be read as JSON: {error}; {_RESTORE}") from error
         return cls(without_checksum(document))
 
     @property

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -611,7 +612,18 @@ def test_what_is_no_sample_is_refused(sample, error, words):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "cannot be read as JSON"),
+        ("{", "cannot be read as JSON: .*; restore a copy of it, or make it anew"),
+        (
+            b'{"title": "\xff"}',
+            "^the report holds bytes that are no text in UTF-8, .*: restore a copy of it, or make it",
+        ),
+        ("rep.json", r"Report.from_json\(Path\('rep.json'\).read_text\(encoding='utf-8'\)\)"),
+        (Path("rep.json"), r"Report.from_json\(Path\('rep.json'\).read_text\(encoding='utf-8'\)\)"),
+        (
+            '{"schema": "calibstat-report/2", "checksum": "of tomorrow"}',
+            "is 'calibstat-report/2', but calibstat-report/1 is expected: it needs another version of calibstat",
+        ),
+        ('{"schema": "calibstat-report/1", "checksum": "of another"}', "its checksum is that of other content"),
         ("[1]", "this is no report"),
         ('{"schema": "calibstat-report/1"}', "the report is damaged .*'made', 'sections', 'source'.*: make it anew"),
     ],
@@ -777,3 +789,11 @@ def test_options_of_data_are_refused_beside_a_report_that_was_made_before(run, t
     code, _, err = run("report", str(path), "--label", "y", "-o", str(tmp_path / "x.html"))
     assert code == 2
     assert "leave out --label" in err
+
+
+def test_a_report_that_is_no_text_is_named_with_what_to_do(run, tmp_path):
+    (tmp_path / "made.json").write_bytes(b'{"schema": "calibstat-report/1", "title": "\xff"}')
+    code, _, err = run("report", str(tmp_path / "made.json"), "-o", str(tmp_path / "x.html"))
+    assert code == 2
+    said = " ".join(err.split())
+    assert "made.json: the report holds bytes that are no text in UTF-8, so that it is damaged: restore a copy" in said
