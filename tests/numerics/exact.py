@@ -1,7 +1,8 @@
 """Formulas of estimators of two outcomes in exact arithmetic: fractions, and roots and logarithms to eighty digits.
 
 Rows are triples of the prediction, the outcome and the weight, as fractions. A formula returns `Value`s in the order of
-the numbers of the estimator's evaluator. Nothing is rounded before a root or a logarithm is taken.
+the numbers of the estimator's evaluator. Nothing is rounded before a root or a logarithm is taken, but for the integral
+of smoothed residuals.
 """
 
 from __future__ import annotations
