@@ -93,9 +93,20 @@ def _answer(summary: Any, rows: list[dict[str, Any]], design: dict[str, Any]) ->
             ends = dict.fromkeys(percent(float(f"{end(values):.3g}")) for end in (min, max))
             said.append(f"{words} {' to '.join(ends)} of the samples")
     swept = [f"{counted(len(summary['model']), 'model')}, n = {some_of(list(map(str, summary['n'].values)))}"]
-    swept += [f"{design['n_repeats']} samples of each"] if "n_repeats" in design else []
-    text = "; ".join(said) or "no true value is known, so that there are means and variances alone"
+    swept += [_samples(summary.attrs, design["n_repeats"])] if "n_repeats" in design else []
+    nothing = "n_done" in summary.attrs and not max(summary.attrs["n_done"])
+    unknown = "no sample is there" if nothing else "no true value is known, so that there are means and variances alone"
+    text = "; ".join(said) or unknown
     return f"{text[0].upper()}{text[1:]} ({', '.join(swept)})."
+
+
+def _samples(told: dict[str, Any], n_repeats: int) -> str:
+    """Say how many samples of each model and n there are, and whether more are to come."""
+    if "n_done" not in told:
+        return f"{n_repeats} samples of each"
+    done = " to ".join(dict.fromkeys(map(str, told["n_done"])))
+    end = ": the study is not finished" if told["n_waiting"] else ""
+    return f"{done} of {n_repeats} samples of each{end}"
 
 
 def _biases(rows: list[dict[str, Any]]) -> list[str]:

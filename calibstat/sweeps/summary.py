@@ -156,7 +156,7 @@ def _described(result: xr.Dataset, found: dict[str, Any], level: float) -> xr.Da
 
 
 def _failures(result: xr.Dataset) -> dict[str, Any]:
-    """Count blocks that failed or are waiting, and show the first errors."""
+    """Count blocks that failed or are waiting, and repeats that are done, and show the first errors."""
     if "status" not in result:
         return {}
     status, errors = np.asarray(result["status"]), np.asarray(result["error"])
@@ -166,4 +166,15 @@ def _failures(result: xr.Dataset) -> dict[str, Any]:
         "n_failed": int((status == FAILED).sum()),
         "n_waiting": int(((status != FAILED) & (status != DONE)).sum()),
         "errors": "; ".join(list(texts)[:3]),
+        **_done(result),
     }
+
+
+def _done(result: xr.Dataset) -> dict[str, Any]:
+    """Return the fewest and the most repeats that are done of a model and n, where they are not all done."""
+    if "block" not in result["status"].dims or "repeat" not in result.coords:
+        return {}
+    block = np.searchsorted(result["block"].values, result["repeat"].values, "right") - 1
+    sizes = np.bincount(block.clip(0), minlength=result.sizes["block"])
+    done = (np.asarray(result["status"].transpose(..., "block")) == DONE) @ sizes
+    return {} if (done == sizes.sum()).all() else {"n_done": [int(done.min()), int(done.max())]}

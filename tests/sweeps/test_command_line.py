@@ -10,7 +10,7 @@ import pytest
 import calibstat as cs
 from calibstat.cli.main import main
 from calibstat.cli.options import build
-from calibstat.cli.summarise import _cell
+from calibstat.cli.summarise import _cell, show_summary
 from calibstat.cli.sweep import read_study
 from calibstat.generators import GaussianMixture
 from calibstat.sweeps.store import read
@@ -216,3 +216,24 @@ def test_a_truth_of_rounding_is_written_as_zero():
     assert _cell({"truth": 3e-33}, "truth") == "0"
     assert _cell({"mean": 3e-33}, "mean") == "3e-33"
     assert _cell({"truth": 0.25}, "truth") == "0.25"
+
+
+def answer_of(values, capsys):
+    show_summary(cs.summarise(values), "table")
+    return " ".join(capsys.readouterr().out.partition("\n\n")[0].split())
+
+
+def test_an_unfinished_study_says_how_many_samples_there_are(study, capsys):
+    values = read_study(study).run(progress=False, block=3)  # the last block has 2 repeats
+    assert answer_of(values, capsys).endswith("(2 models, n = 50, 8 samples of each).")
+    values["status"][0, 0, 1] = values["status"][1, 0, 1:] = 0
+    for name in ("estimate", "pvalue"):
+        values[name][0, ..., 3:6] = values[name][1, ..., 3:] = float("nan")
+    summary = cs.summarise(values)
+    assert summary.attrs["n_done"] == [3, 5] == [summary["n_pvalues"].min(), summary["n_pvalues"].max()]
+    said = answer_of(values, capsys)
+    assert said.endswith("(2 models, n = 50, 3 to 5 of 8 samples of each: the study is not finished).")
+    values["status"][:] = 2
+    for name in ("estimate", "pvalue"):
+        values[name][:] = float("nan")
+    assert answer_of(values, capsys) == "No sample is there (2 models, n = 50, 0 of 8 samples of each)."

@@ -127,7 +127,8 @@ def test_failures_are_counted_and_left_out(found):
     assert summary["n_estimates"].values[0, 0, 0, 0] == 30
     rest = found["estimate"].values[0, 0, 0, 0, 10:]
     assert summary["mean"].values[0, 0, 0, 0] == pytest.approx(rest.mean())
-    assert summary.attrs["n_failed"] == 1
+    assert (summary.attrs["n_failed"], summary.attrs["n_done"]) == (1, [0, 40])
+    assert "n_done" not in summarise(found).attrs
     assert summary.attrs["errors"] == "ValueError: on purpose"
 
 
