@@ -54,7 +54,7 @@ def _object(text: str, number: int, *, whole: bool) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        reason = getattr(error, "msg", "") or str(error)
+        reason = (getattr(error, "msg", "") or str(error)).removesuffix(" at")
         where = f" at character {error.colno}" if hasattr(error, "colno") else ""
         cut = "" if whole else "; the last line may have been cut off: leave it out"
         raise ValueError(

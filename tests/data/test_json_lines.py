@@ -102,6 +102,8 @@ def test_words_of_truth_may_be_missing(tmp_path):
     [
         (LINES + '{"right": true, "said": 0.\n' + LINES, r"log\.jsonl: line 3 is damaged .*must hold one JSON object$"),
         (LINES + "\n" + '{"right": true, "sa', r"line 4 is damaged .*the last line may have been cut off"),
+        ('{"right": tr, "said": 0.5}\n', r"damaged \(Expecting value at character 11\)"),
+        ('{"right": "yes', r"damaged \(Unterminated string starting at character 11\)"),
         (LINES + "[" * 100_000 + "\n", "line 3 is damaged"),
         ("[1, 2]\n", "line 1 holds a list, but each line must hold one JSON object"),
         (LINES + "null\n", r"line 3 holds nothing \(null\)"),
