@@ -370,16 +370,8 @@ class CalibratorComparison(Result):
         one = f"tested on {rows}, fitted on {counted(len(self.splits[0].fit_rows), 'other')}"
         if len(self.splits) > 1:
             return f"{one}, in {len(self.splits)} random splits of the same rows"
-        return f"{one}, in one random split{self._agreement}"
-
-    @property
-    def _agreement(self) -> str:
-        """Say what other splits recommend, the most frequent advice first."""
-        if not self.other_advice:
-            return ""
-        named = Counter("none" if each == UNCALIBRATED else each for each in self.other_advice)
-        said = [f"{n} for {name}" for name, n in named.most_common()]
-        return f"; advice of {counted(len(self.other_advice), 'other split')}: {', '.join(said)}"
+        others = f"; {advice_in_words(self.other_advice)}" if self.other_advice else ""
+        return f"{one}, in one random split{others}"
 
     def _pair_text(self) -> str:
         several = len(self.splits) > 1 and not self.cross_fitted
@@ -662,6 +654,17 @@ def recommended(changes: Sequence[Changes], level: float) -> str:
     """Return the name of the best of the calibrators that are shown to be better, or that of the own probabilities."""
     better = [each for each in changes if each.better(level)]
     return min(better, key=lambda each: each.brier.difference).name if better else UNCALIBRATED
+
+
+def advice_in_words(advice: Sequence[str]) -> str:
+    """Say what other splits recommend, the most frequent advice first.
+
+    >>> advice_in_words(["beta", "uncalibrated", "beta"])
+    'advice of 3 other splits: 2 for beta, 1 for none'
+    """
+    named = Counter("none" if each == UNCALIBRATED else each for each in advice)
+    said = [f"{n} for {name}" for name, n in named.most_common()]
+    return f"advice of {counted(len(advice), 'other split')}: {', '.join(said)}"
 
 
 def over_splits(n_splits: int) -> int:

@@ -10,7 +10,7 @@ from calibstat.comparisons.results import CalibratorComparison, Changes
 from calibstat.comparisons.splits import UNCALIBRATED
 from calibstat.inference.tails import far_below
 from calibstat.reports import _words as words
-from calibstat.reports._answer import confidence_of, unit_of, which_model
+from calibstat.reports._answer import confidence_of, other_splits, splits_disagree, unit_of, which_model
 from calibstat.reports._blocks import Block, Section, section, table, text
 from calibstat.reports._findings import Findings
 
@@ -86,8 +86,11 @@ def _calibrators(found: Findings) -> list[Block | None]:
         ]
     else:
         change = next(each for each in tried if each.name == chosen)
-        strong = f"Recalibrate by {shown(chosen)}."
+        doubt = ", though most other splits of the rows advise something else" if splits_disagree(comparison) else ""
+        strong = f"Recalibrate by {shown(chosen)}{doubt}."
         told = [how, *_what_improves(found, change, comparison), *_of_equals(comparison)]
+    others = other_splits(comparison)
+    told += [f"This is from one random split of the rows; {others}."] if others else []
     return [text(*told, strong=strong), _calibrator_table(found)]
 
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from calibstat._text import counted, shown, some_of
+from calibstat.comparisons.results import CalibratorComparison, advice_in_words
 from calibstat.comparisons.splits import UNCALIBRATED
 from calibstat.estimators.base import all_weights
 from calibstat.estimators.base import happened as happening
@@ -224,7 +225,25 @@ def _advice(found: Findings) -> list[str]:
     told = [which_model(found)] if isinstance(found.models, ModelComparison) else []
     if isinstance(found.calibrators, str) or found.calibrators.calibrator == UNCALIBRATED:
         return told
-    return [*told, f"Recalibrating {_model_name(found)}by {shown(found.calibrators.calibrator)} is shown to help."]
+    doubt = (
+        f" in one random split of the rows; {other_splits(found.calibrators)}"
+        if splits_disagree(found.calibrators)
+        else ""
+    )
+    helps = f"Recalibrating {_model_name(found)}by {shown(found.calibrators.calibrator)} is shown to help"
+    return [*told, f"{helps}{doubt}."]
+
+
+def splits_disagree(comparison: CalibratorComparison) -> bool:
+    """Whether most of the other splits advise something else."""
+    same = comparison.other_advice.count(comparison.calibrator)
+    return 2 * same < len(comparison.other_advice)
+
+
+def other_splits(comparison: CalibratorComparison) -> str:
+    """Say what the other random splits of the rows advise; nothing where none was asked."""
+    advice = [shown(each) for each in comparison.other_advice]
+    return advice_in_words(advice) if advice else ""
 
 
 def _model_name(found: Findings) -> str:

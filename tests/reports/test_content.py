@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -498,6 +499,37 @@ def test_the_advice_says_what_was_shown_and_by_how_much():
     assert "Recalibrating by platt is shown to help." in of("two").answer["sentences"]
     assert "use " in " ".join(of("models").answer["sentences"])
     assert "half" in which_is_used(of("models"))
+
+
+@without_search
+@pytest.mark.parametrize(
+    ("others", "on_the_first_screen", "strong"),
+    [
+        (
+            ("uncalibrated", "platt", "uncalibrated", "uncalibrated"),
+            True,
+            ", though most other splits of the rows advise",
+        ),
+        (("platt", "uncalibrated", "platt", "platt"), False, "."),
+    ],
+)
+def test_what_other_splits_advise_is_said_and_no_calibrator_helps_without_it(
+    monkeypatch, others, on_the_first_screen, strong
+):
+    made = _findings.recommend_calibrator
+    monkeypatch.setattr(
+        _findings, "recommend_calibrator", lambda *a, **more: replace(made(*a, **more), other_advice=others)
+    )
+    document = cs.report(two(), calibrators=PLATT, rng=0).document
+    advice = "advice of 4 other splits: 3 for none, 1 for platt."
+    if not on_the_first_screen:
+        advice = "advice of 4 other splits: 3 for platt, 1 for none."
+    (helps,) = [said for said in document["answer"]["sentences"] if "is shown to help" in said]
+    assert helps.startswith("Recalibrating by platt is shown to help")
+    assert helps.endswith(f" in one random split of the rows; {advice}") is on_the_first_screen
+    (told,) = [each for part in document["sections"] if part["id"] == "do" for each in part["blocks"][:1]]
+    assert told["sentences"][-1] == f"This is from one random split of the rows; {advice}"
+    assert told["strong"].startswith(f"Recalibrate by platt{strong}")
 
 
 def which_is_used(found: cs.Report) -> str:
