@@ -19,6 +19,7 @@ from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Binning
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import RNG, Array, Floats, Variable, as_generator, two_columns
+from calibstat.data.columns import as_array
 from calibstat.data.parameters import MOST_ROWS, HasParameters, SmallCellsWarning, at_least_one, repeats
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions, Sample
@@ -327,9 +328,9 @@ class Truth:
 
 
 def population_of(
-    probabilities: Floats,
-    chances: Floats,
-    mass: Floats | None = None,
+    probabilities: Any,
+    chances: Any,
+    mass: Any = None,
     *,
     classes: tuple[Hashable, ...] | None = None,
     variables: dict[str, Variable] | None = None,
@@ -350,12 +351,24 @@ def population_of(
     pooled, method
         As in `Population`.
     """
-    rows = probabilities if mass is None else two_columns(probabilities)
-    laws = two_columns(chances)
+    said, laws = _numbers("probabilities", probabilities), two_columns(_numbers("chances", chances))
+    masses = None if mass is None else _numbers("mass", mass)
+    rows = said if masses is None else two_columns(said)
     labels = tuple(range(laws.shape[1])) if classes is None else classes
-    weights = None if mass is None else mass / (mass.sum() or 1.0)
+    weights = None if masses is None else masses / (masses.sum() or 1.0)
     predictions = Predictions(rows, labels, weights, variables or {}, source="drawn from a synthetic model")
     return Population(predictions, laws, pooled, method)
+
+
+def _numbers(name: str, given: Any) -> Floats:
+    """Return an array of floats as it is, and a list, or other numbers, as one."""
+    array = as_array(name, given)
+    if array.dtype.kind == "f":
+        return array
+    try:
+        return array.astype(np.float64, casting="unsafe" if array.dtype.kind == "O" else "safe")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} holds something else than numbers: pass one number for each row") from error
 
 
 def draw_outcomes(chances: Floats, rng: np.random.Generator) -> Array:

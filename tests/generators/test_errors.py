@@ -6,6 +6,18 @@ import pytest
 import calibstat as cs
 from calibstat import generators as gen
 
+
+def test_a_population_of_lists_is_that_of_arrays():
+    lists = [0, 0.8], [0.3, 0.7], [1, 3]
+    found, same = gen.population_of(*lists), gen.population_of(*map(np.array, lists))
+    for made in (found, same):
+        np.testing.assert_allclose(made.predictions.probabilities, [[1, 0], [0.2, 0.8]])
+        np.testing.assert_allclose(made.chances, [[0.7, 0.3], [0.3, 0.7]])
+        np.testing.assert_allclose(made.predictions.weights, [0.25, 0.75])
+    with pytest.raises(ValueError, match="chances holds something else than numbers"):
+        gen.population_of([0.2, 0.8], ["a", "b"])
+
+
 LINE = gen.GaussianMixture(1, 1)
 
 BAD = [
