@@ -20,6 +20,12 @@ if sys.platform != "win32":
     import fcntl
 
 
+def expect_file(path: str | Path) -> None:
+    """Raise a FileNotFoundError in words where there is no file to read."""
+    if not Path(path).exists():
+        raise FileNotFoundError(f"cannot read {path}: there is no such file")
+
+
 @contextmanager
 def written_whole(path: str | Path) -> Iterator[Path]:
     """Give a place beside `path` to write to; what was written is moved to `path` at once when the ``with`` block ends.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import calibstat.calibrators as calibrators
-from calibstat._files import written_whole
+from calibstat._files import expect_file, written_whole
 from calibstat._text import counted
 from calibstat.binnings import intervals
 from calibstat.binnings.base import Binning
@@ -22,6 +22,7 @@ from calibstat.calibrators.base import Calibrator, position_of
 FORMAT = "calibstat calibrator 2"
 # The classes that a file may name; Calibrated holds a classifier, which numbers and names cannot describe.
 CALIBRATORS = tuple(name for name in dir(calibrators) if name not in ("Calibrated", "Calibrator", "load", "save"))
+_REMEDY = "; fit the calibrator and save it again, or restore a copy of the file"
 LARGEST = 1e150  # a fit gives no larger numbers
 BINNINGS = ("EqualMass", "EqualWidth", "FixedEdges")
 
@@ -58,26 +59,31 @@ def load(path: str | Path) -> Calibrator:
 
     Raises
     ------
+    FileNotFoundError
+        If there is no such file.
     ValueError
         If the file does not hold a calibrator.
     """
     try:
+        expect_file(path)
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         if not isinstance(content, dict) or {"format", "checksum", "calibrator"} - set(content):
             raise ValueError("it is not what save() writes: an object with format, checksum and calibrator")
         if content["format"] != FORMAT:
-            raise ValueError(f"its format is {content['format']!r}, expected {FORMAT!r}: fit and save it again")
+            raise ValueError(f"its format is {content['format']!r}, expected {FORMAT!r}")
         if content["checksum"] != _checksum(content["calibrator"]):
             raise ValueError("its checksum is that of other content: it was changed or damaged after it was saved")
         found = _restored(content["calibrator"])
     except (json.JSONDecodeError, UnicodeDecodeError):
-        raise ValueError(f"{path} does not hold a calibrator of this package: it is not JSON") from None
+        raise ValueError(f"{path} does not hold a calibrator of this package: it is not JSON{_REMEDY}") from None
     except RecursionError:
-        raise ValueError(f"{path} does not hold a calibrator of this package: it is nested too deeply") from None
+        raise ValueError(
+            f"{path} does not hold a calibrator of this package: it is nested too deeply{_REMEDY}"
+        ) from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} does not hold a calibrator of this package: {error}") from None
+        raise ValueError(f"{path} does not hold a calibrator of this package: {error}{_REMEDY}") from None
     if not isinstance(found, Calibrator) or not hasattr(found, "classes_"):
-        raise ValueError(f"{path} does not hold a calibrator of this package that is fitted")
+        raise ValueError(f"{path} does not hold a calibrator of this package that is fitted{_REMEDY}")
     return found
 
 

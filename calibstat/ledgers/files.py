@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA: Final = "calibstat-ledger/1"
+_REMEDY: Final = "; count the rows and save the ledger again, or restore a copy of the file"
 _KEPT_IN_JSON = (bool, int, float, str)
 
 
@@ -53,19 +54,19 @@ def read(path: Any) -> tuple[pd.DataFrame, dict[str, Any]]:
         known = json.loads((content.schema.metadata or {}).get(b"calibstat", b"{}"))
         table = content.to_pandas(ignore_metadata=True)
     except Exception as error:  # a damaged file makes pyarrow raise exceptions of many kinds
-        raise ValueError(f"cannot read {where}: it is damaged, or no Parquet file") from error
+        raise ValueError(f"cannot read {where}: it is damaged, or no Parquet file{_REMEDY}") from error
     schema = known.get("schema") if isinstance(known, dict) else None
     if schema != SCHEMA:
         found = "not a ledger" if schema is None else f"one of schema {shown(repr(schema))}"
         raise ValueError(
-            f"{where} is {found}, but a file that Ledger.save wrote with the schema {SCHEMA!r} is expected"
+            f"{where} is {found}, but a file that Ledger.save wrote with the schema {SCHEMA!r} is expected{_REMEDY}"
         )
     wrong = _fault_of_meaning(known) or fault_of(table, known["by"], dict(known["lenses"]))
     meaning = {name: known[name] for name in known if name not in ("schema", "checksum")}
     if not wrong and known.get("checksum") != _checksum(table, meaning):
         wrong = "its checksum is that of other content"
     if wrong:
-        raise ValueError(f"{where} is a damaged ledger: {wrong}")
+        raise ValueError(f"{where} is a damaged ledger: {wrong}{_REMEDY}")
     return table, known
 
 

@@ -12,7 +12,7 @@ from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 
-from calibstat._files import check_writable, written_whole
+from calibstat._files import check_writable, expect_file, written_whole
 from calibstat.data.arrays import Array
 from calibstat.data.files import arrays_of
 from calibstat.estimators.kernels import GaussianKernel, LaplaceKernel
@@ -71,6 +71,7 @@ def no_state(path: str | Path) -> str:
 
 def read_state(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     """Read settings and arrays; a file that is not the state of a monitor is refused."""
+    expect_file(path)
     if Path(path).is_file() and not is_zipfile(path):
         raise ValueError(no_state(path))
     try:

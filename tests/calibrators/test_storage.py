@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -100,6 +101,27 @@ def test_other_files_are_refused(found, tmp_path):
     path.write_text(found if isinstance(found, str) else json.dumps(found))
     with pytest.raises(ValueError, match="does not hold a calibrator of this package"):
         cal.load(path)
+
+
+@pytest.mark.parametrize("damage", ["number", "truncated", "another kind", "another version", "not fitted"])
+def test_a_damaged_file_is_refused_with_what_to_do(damage, rows, tmp_path):
+    path = tmp_path / "fitted.json"
+    cal.save(cal.Platt() if damage == "not fitted" else cal.Platt().fit(*rows), path)
+    text = path.read_text()
+    changed = {
+        "number": re.sub(r"\d\.\d", lambda found: f"{float(found[0]) + 1:.1f}", text, count=1),
+        "truncated": text[:-20],
+        "another kind": "p,y\n0.2,1\n",
+        "another version": text.replace(FORMAT, "calibstat calibrator 1"),
+    }
+    path.write_text(changed.get(damage, text))
+    with pytest.raises(ValueError, match=r"; fit the calibrator and save it again, or restore a copy of the file$"):
+        cal.load(path)
+
+
+def test_a_file_that_is_not_there_is_named_in_words(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"^cannot read .*none\.json: there is no such file$"):
+        cal.load(tmp_path / "none.json")
 
 
 def test_pickles_are_not_read(tmp_path):

@@ -398,6 +398,13 @@ def test_a_damaged_state_is_refused(content, tmp_path):
         Monitor.load(tmp_path / "state")
 
 
+def test_a_state_that_is_not_there_is_named_in_words(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"^cannot read .*none: there is no such file$"):
+        Monitor.load(tmp_path / "none")
+    with pytest.raises(FileNotFoundError, match=r"there is no such file$"):
+        fed(world(50)).restore(tmp_path / "none")
+
+
 @pytest.mark.parametrize("damage", ["flipped", "truncated", "numbers"])
 def test_a_damaged_state_is_refused_with_what_to_do_and_without_the_name_of_an_error(damage, tmp_path):
     p, y = world(100)
