@@ -13,6 +13,8 @@ BLOCK = 1 << 18  # as many bytes as pandas asks for at once, so that no block is
 LONGEST = 1 << 26
 TOO_LONG = f"line {{}} is longer than {LONGEST >> 20} MiB: it is no table, or a value in quotation marks does not end"
 
+NO_END = "line {}: a value in quotation marks does not end: close it with another mark, or take the mark away"
+
 
 class CountedLines(io.RawIOBase):
     """The lines after the header, passed on once the values in each line are counted.
@@ -128,15 +130,23 @@ class LineCounter:
         """Count as the csv module does; the last record may go on in the next block."""
         lines = io.StringIO(text.decode("latin-1"), newline="\n").readlines()
         reader = csv.reader(lines, delimiter=self._delimiter, skipinitialspace=True)
-        start, held = 0, 0
+        begun, start, held = 0, 0, 0
         try:
             for values in reader:
                 if not last and reader.line_num == len(lines):
                     held = len(lines) - start
                     break
                 self._judge_record(values, self._line + start)
-                start = reader.line_num
+                begun, start = start, reader.line_num
         except csv.Error as error:
-            raise ValueError(f"line {self._line + start}: a value in quotation marks does not end") from error
+            raise ValueError(NO_END.format(self._line + start)) from error
+        if last and self._is_open(lines[begun:]):
+            raise ValueError(NO_END.format(self._line + begun))
         self._line += len(lines) - held
         return "".join(lines[len(lines) - held :]).encode("latin-1")
+
+    def _is_open(self, record: list[str]) -> bool:
+        """Whether another line would belong to the same record."""
+        reader = csv.reader([*record, "\n"], delimiter=self._delimiter, skipinitialspace=True)
+        next(reader, None)
+        return reader.line_num > len(record)

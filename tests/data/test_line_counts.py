@@ -148,6 +148,24 @@ def test_blocks_of_any_size_agree_with_the_csv_module(monkeypatch, quoting, end,
         CountedLines(io.BytesIO(content), ",", 3, 2).read()
 
 
+@pytest.mark.parametrize("size", [7, 1 << 18])
+@pytest.mark.parametrize("place", [2, 40, 61])
+@pytest.mark.parametrize("text", ['"yes,0.5', 'yes,"0.5', '"y""es,0.5', '"yes"'])
+def test_a_quotation_mark_that_is_not_closed_is_found_in_its_line(tmp_path, monkeypatch, text, place, size):
+    monkeypatch.setattr("calibstat.data._line_counts.BLOCK", size)
+    monkeypatch.setattr("calibstat.data.files.BLOCK", size)
+    lines = ["y,p", *(["yes,0.8", "no,0.3"] * 30)]
+    lines[place - 1] = text if text != '"yes"' else '"yes",0.5'
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(lines))
+    if text == '"yes"':  # the negative control
+        assert len(Sample.read(path, y_true="y", y_prob="p")) == 60
+        return
+    with pytest.raises(ValueError, match=rf"line {place}: a value in quotation marks does not end: close it") as found:
+        Sample.read(path, y_true="y", y_prob="p")
+    assert "token" not in str(found.value)
+
+
 def test_a_quotation_mark_that_is_never_closed(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('y,p_0,p_1\n0,.5,.5\n"1,.5,.5\n' + "1,.5,.5\n" * 50_000)

@@ -410,7 +410,7 @@ NOISE = np.random.Generator(np.random.PCG64(0)).bytes(10**5)
         ("a.csv", b"y,p\n", "no rows"),
         ("a.csv", GARBAGE, "UTF-8"),
         ("a.csv", gzip.compress(TEXT.encode(), mtime=0), "UTF-8"),
-        ("a.csv", b'y,p\n1,"2\n', "damaged"),
+        ("a.csv", b'y,p\n1,"2\n', "line 2: a value in quotation marks does not end: close it"),
         ("a.csv", b"y,p\n1,0.5,0.5\n", "line 2 has 3 values, 2 expected: the first line must name every column"),
         ("a.csv.gz", b"y,p\n", "damaged"),
         ("a.csv.gz", gzip.compress(NOISE, mtime=0)[:-500], "damaged|UTF-8"),
