@@ -150,7 +150,9 @@ def _undecided(found: Labels, n_classes: int, vector: bool, columns: Sequence[st
     names = "" if columns is None or vector else f" ({shortened(columns)})"
     advice = "pass the class of each column in order, for example"
     if len(found.distinct) > n_classes:
-        advice = "there are more labels than that: pass one column for each, in an order such as"
+        advice = (
+            f"there are more labels than that: {_rare(found, n_classes)}pass one column for each, in an order such as"
+        )
     elif found.boolean and n_classes > 2:
         advice = "booleans are for two classes: pass two columns, in an order such as"
     return (
@@ -158,6 +160,31 @@ def _undecided(found: Labels, n_classes: int, vector: bool, columns: Sequence[st
         f"{counted(len(found.distinct), 'label')}, {_few(found.distinct)}; {advice} "
         f"labels=[{_proposal(found, n_classes)}]"
     )
+
+
+# Labels too many that occur in so few rows, and so much more rarely than any other, may be typos.
+_FEW_ROWS, _MORE_RARELY = 3, 5
+
+
+def _rare(found: Labels, n_classes: int) -> str:
+    """Point out the labels that are too many, where they are in very few rows each."""
+    low = 0 if found.names is not None else found.span[0]
+    numbers = np.bincount(found.values - low)
+    numbers = numbers[numbers > 0]
+    places = np.argsort(numbers, kind="stable")
+    few, others = places[:-n_classes], places[-n_classes:]
+    most = int(numbers[few[-1]])
+    if len(few) > _FEW_ROWS or most > _FEW_ROWS or most * _MORE_RARELY > numbers[others[0]]:
+        return ""
+    said = []
+    for place in sorted(few.tolist()):
+        label, n = found.distinct[place], int(numbers[place])
+        row = f"row {found.first_row(label)}" if found.all_rows else ""
+        at = ("" if not row else f", in {row}") if n == 1 else (f" in {n} rows" + (f", first in {row}" if row else ""))
+        said.append(f"{label!r} occurs{' once' if n == 1 else ''}{at}")
+    count = " (rows count from 0)" if found.all_rows else ""
+    typos = "it if it is a typo" if len(said) == 1 else "them if they are typos"
+    return f"{' and '.join(said)}{count}: correct {typos}; otherwise "
 
 
 def _proposal(found: Labels, n_classes: int) -> str:

@@ -296,6 +296,29 @@ def test_rows_of_a_cluster_that_are_wrong_together_are_no_other_order():
         cs.Sample(happened, p, groups=np.arange(120) // 2)
 
 
+@pytest.mark.parametrize("to_label", [["churn", "stay"], [0, 1], [10**9, 0]])
+def test_labels_too_many_in_very_few_rows_are_pointed_out(to_label):
+    y_true, y_prob = [to_label[row % 2] for row in range(40)], np.full(40, 0.5)
+    odd = "stayy" if isinstance(to_label[0], str) else 7
+    y_true[10] = odd
+    said = (
+        rf"{odd!r} occurs once, in row 10 \(rows count from 0\): correct it if it is a typo; otherwise pass one column"
+    )
+    with pytest.raises(ValueError, match=said):
+        cs.Sample(y_true, y_prob)
+    y_true[12] = odd
+    with pytest.raises(ValueError, match=rf"{odd!r} occurs in 2 rows, first in row 10 \(rows"):
+        cs.Sample(y_true, y_prob)
+    y_prob[3] = np.nan  # rows that are left out change the numbers of the others
+    with pytest.raises(ValueError, match=rf"{odd!r} occurs in 2 rows: correct it"):
+        cs.Sample(y_true, y_prob, nan_policy="omit")
+    for frequent in (range(10, 14), range(10, 22)):
+        for row in frequent:
+            y_true[row] = odd
+        with pytest.raises(ValueError, match="more labels than that: pass one column for each"):
+            cs.Sample(y_true, np.full(40, 0.5))
+
+
 def test_a_single_column_of_the_other_class_is_noticed():
     y_true, y_prob = _drawn(2)
     wrong = {"kind": np.array(["ham", "spam"])[y_true], "p": y_prob[:, 0]}
