@@ -335,9 +335,9 @@ def _worst_tile(found: Findings) -> dict[str, str] | None:
     main = found.main
     if found.groups is not None and main.direction is not None:
         worst, n = worst_group(found), counted(len(found.groups.errors.groups) - 1, "group")
-        if worst is None or _alike(found):
-            alike = "" if worst is None else ": no evidence that they differ"
-            return {"name": "Worst group", "value": "none stands out", "range": f"of {n}{alike}"}
+        if worst is None or alike(found):
+            where = f"of {n}" if worst is None else off_alike(found)
+            return {"name": "Worst group", "value": "none stands out", "range": where}
         unit = words.Unit.of(worst.mean_prediction, worst.mean_outcome)
         said, happened = unit.share(worst.mean_prediction), unit.share(worst.mean_outcome)
         return {"name": "Worst group", "value": shown(worst.name), "range": f"{said} said, {happened} happened"}
@@ -383,10 +383,18 @@ def worst_group(found: Findings) -> Any:
     return max(named, key=lambda group: abs(groups.difference(group)), default=None)
 
 
-def _alike(found: Findings) -> bool:
+def alike(found: Findings) -> bool:
     """Whether all variables of the groups were scanned, without evidence that the error varies along any."""
     scan = found.scan
     return scan is not None and not scan.varying and {*(found.options.by or ())} <= {v.variable for v in scan.variables}
+
+
+def off_alike(found: Findings) -> str:
+    """Say how many groups are off where there is no evidence that they differ."""
+    errors = cast(Any, found.groups).errors
+    n, off = len(errors.groups) - 1, len([group for group in errors.rejected if group.levels])
+    many = ("both" if n == 2 else f"all {n}") if off == n else f"{off} of {n}"
+    return f"{many} {'is' if off == 1 else 'are'} off, with no evidence that they differ"
 
 
 def stretch(worst: Any, unit: words.Unit) -> str:

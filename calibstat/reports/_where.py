@@ -10,6 +10,7 @@ from calibstat._text import counted, percent, shown, some_of
 from calibstat.auditing.audit import GroupFinding
 from calibstat.reports import _words as words
 from calibstat.reports._answer import (
+    alike,
     confidence_of,
     interval_words,
     name_of,
@@ -94,7 +95,8 @@ def _about_groups(found: Findings, groups: Groups) -> list[str]:
     """Say in how many groups there is evidence, and which one is off most."""
     errors, worst = groups.errors, worst_group(found)
     n, rejected = len(errors) - 1, [group for group in errors.rejected if group.levels]
-    told = [f"There is evidence of an error in {len(rejected)} of {counted(n, 'group')}."]
+    differ = ", and none that they differ" if alike(found) else ""
+    told = [f"There is evidence of an error in {len(rejected)} of {counted(n, 'group')}{differ}."]
     if not rejected:
         smallest = min(group.pvalue_adjusted for group in errors.groups)
         told = [

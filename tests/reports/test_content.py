@@ -8,6 +8,7 @@ import shlex
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
@@ -18,7 +19,7 @@ import calibstat as cs
 from calibstat import generators as gen
 from calibstat.cli.main import main
 from calibstat.displays.svg import svg_of
-from calibstat.reports import _findings, _pictures, _words
+from calibstat.reports import _answer, _findings, _pictures, _words
 from calibstat.reports.page import tied
 
 SCHEMA = json.loads((files("calibstat.reports") / "report.schema.json").read_text())
@@ -269,8 +270,22 @@ def test_no_group_is_the_worst_where_groups_are_alike():
     p, sex = rng.random(3000), rng.choice(["f", "m"], 3000)
     found = cs.report(cs.Sample(rng.random(3000) < p**2, p, variables={"sex": sex}), by="sex", calibrators={})
     assert "There is no evidence that the error varies along sex" in found.to_json()
-    tile = {"name": "Worst group", "value": "none stands out", "range": "of 2 groups: no evidence that they differ"}
-    assert found.answer["tiles"][-1] == tile
+    off = "both are off, with no evidence that they differ"
+    assert found.answer["tiles"][-1] == {"name": "Worst group", "value": "none stands out", "range": off}
+    assert "There is evidence of an error in 2 of 2 groups, and none that they differ." in found.to_json()
+
+
+def test_groups_that_are_off_alike_are_counted():
+    def words(n, n_off):
+        groups = [SimpleNamespace(levels=("level",)) for _ in range(n)]
+        whole = SimpleNamespace(levels=())
+        errors = SimpleNamespace(groups=[whole, *groups], rejected=[whole, *groups[:n_off]])
+        return _answer.off_alike(SimpleNamespace(groups=SimpleNamespace(errors=errors)))
+
+    assert words(8, 8) == "all 8 are off, with no evidence that they differ"
+    assert words(8, 3) == "3 of 8 are off, with no evidence that they differ"
+    assert words(8, 1) == "1 of 8 is off, with no evidence that they differ"
+    assert words(2, 2) == "both are off, with no evidence that they differ"
 
 
 def test_a_p_value_is_sorted_by_the_tail_that_it_shows():
