@@ -45,7 +45,7 @@ from calibstat.data.arrays import Array, Floats
 from calibstat.data.checks import examine, warn_of_order
 from calibstat.data.files import file_arguments
 from calibstat.data.parameters import LEVEL
-from calibstat.monitoring.intake import WAITING, codes_of_labels, read_predictions
+from calibstat.monitoring.intake import WAITING, OtherPredictionsError, codes_of_labels, read_predictions
 from calibstat.monitoring.state import read_state
 
 _OPTIONS = {
@@ -287,6 +287,9 @@ def _seen_before(
         raise ValueError(f"--order {arguments.order}: the state stopped at {last!r}, which is of another kind")
     try:
         begin = monitor.seen_before(times, _fed(rows, slice(None)), truth)
+    except OtherPredictionsError as error:
+        named = [f"--model {each}" for each in arguments.model or ()] or [f"--probs {','.join(arguments.probs)}"]
+        raise ValueError(f"{' '.join(named)} --state {arguments.state}: {error}") from None
     except ValueError as error:
         raise ValueError(f"--order {arguments.order}: {error}") from None
     if begin:

@@ -166,6 +166,16 @@ class Intake:
                 found.append(f"the prediction of {name!r} was another one")
         return found
 
+    def refuse_others(self, ids: Sequence[Hashable], y_prob: Any) -> None:
+        """Refuse predictions of which most, among the rows remembered, are not those that were fed."""
+        marks = zip(ids, _marks(self._read(y_prob)[0]), strict=True)
+        differ = [self.fed.facts[name][0] != mark for name, mark in marks if name in self.fed.facts]
+        if 2 * sum(differ) > len(differ):
+            raise OtherPredictionsError(
+                f"{sum(differ)} of {counted(len(differ), 'row')} that the monitor has seen had other predictions: "
+                "check that these are of the model that it watches, or begin a new state with all rows"
+            )
+
     def _refuse(self, complaints: list[Complaint], ids: Sequence[Hashable]) -> None:
         if complaints and self.bad_rows == "raise":
             first = min(complaints, key=lambda complaint: complaint.row)
@@ -253,6 +263,10 @@ class Complaint:
     row: int
     reason: str
     remedy: str = "mend the row, or make the monitor with bad_rows='omit'"
+
+
+class OtherPredictionsError(ValueError):
+    """Most rows that were seen before had other predictions."""
 
 
 def read_predictions(y_prob: Any, n_classes: int) -> tuple[Floats, list[Complaint]]:

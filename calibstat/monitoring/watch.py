@@ -116,11 +116,14 @@ class Watch(HasParameters, ABC):
         ------
         ValueError
             If a row is older than the last one that was fed, and was never fed itself: to leave it out would not be
-            valid. The ids of the last 10 000 rows are remembered, and the number of all.
+            valid. The ids of the last 10 000 rows are remembered, and the number of all. Also if more than half of
+            the rows had other predictions when they were fed.
         """
         ids = read_ids(id, None)
         n = self._intake.fed.seen_before(ids)
         compared = n > 0 and y_prob is not None and y_true is not None
+        if compared:
+            self._intake.refuse_others(ids[:n], first_rows(y_prob, n))
         changes = self._intake.changes(ids[:n], first_rows(y_prob, n), y_true[:n]) if compared else []
         if changes:
             warn(

@@ -68,6 +68,35 @@ def test_a_label_that_was_corrected_is_told_but_not_bet_on_again(watch, tmp_path
     assert found(out) == before
 
 
+def test_another_column_of_probabilities_is_refused_and_the_state_is_kept(run, watch, tmp_path):
+    whole, state = columns(100), tmp_path / "state"
+    path = write_csv(tmp_path / "rows.csv", whole | {"q": np.where(np.arange(100) < 51, 0.5, whole["p"])})
+    assert watch(path, "--state", state)[0] == 0
+    kept = state.read_bytes()
+    code, out, err = run(
+        "monitor", path, "--label", "y", "--probs", "q", "--order", "t", "--state", state, "--format", "json"
+    )
+    assert (code, out) == (2, "")
+    said = " ".join(err.split())
+    assert f"--probs q --state {state}: 51 of 100 rows that the monitor has seen had other predictions: check " in said
+    assert said.endswith("or begin a new state with all rows")
+    assert state.read_bytes() == kept
+    half = write_csv(tmp_path / "half.csv", whole | {"p": np.where(np.arange(100) < 50, 0.5, whole["p"])})
+    code, _, err = watch(half, "--state", state)
+    assert code == 0
+    assert "50 rows that the monitor has seen changed since" in " ".join(err.split())
+
+
+def test_two_models_with_their_columns_exchanged_are_refused(run, tmp_path):
+    whole, state = columns(60), tmp_path / "state"
+    path = write_csv(tmp_path / "rows.csv", whole | {"q": 1 - whole["p"]})
+    asked = ("monitor", path, "--label", "y", "--order", "t", "--state", state)
+    assert run(*asked, "--model", "old=p", "--model", "new=q")[0] in (0, 3)
+    code, _, err = run(*asked, "--model", "old=q", "--model", "new=p")
+    assert code == 2
+    assert f"--model old=q --model new=p --state {state}: 60 of 60 rows that the monitor" in " ".join(err.split())
+
+
 def test_a_missing_label_holds_what_comes_after_until_it_is_there(watch, tmp_path):
     whole = columns(200)
     path, state = tmp_path / "late.csv", tmp_path / "state"

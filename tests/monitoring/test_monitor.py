@@ -577,6 +577,21 @@ def test_a_label_that_changed_after_it_was_bet_on_is_told(tmp_path):
         assert each.log_e == evidence
 
 
+def test_rows_of_which_most_had_other_predictions_are_refused(tmp_path):
+    p, y = world(100)
+    ids = list(range(100))
+    monitor = Monitor()
+    monitor.update(p[:60], y[:60], id=ids[:60])
+    monitor.save(tmp_path / "state")
+    half, more = p.copy(), p.copy()
+    half[:30], more[:31] = 0.5, 0.5
+    for each in (monitor, Monitor.load(tmp_path / "state")):
+        with pytest.warns(UserWarning, match="30 rows that the monitor has seen changed since"):
+            assert each.seen_before(ids, half, y) == 60
+        with pytest.raises(ValueError, match="31 of 60 rows that the monitor has seen had other predictions: check"):
+            each.seen_before(ids, more, y)
+
+
 def test_only_so_many_rows_are_remembered():
     fed_rows = FedRows(most=5)
     for start in (0, 3, 12, 13):
