@@ -36,6 +36,11 @@ def note(message: str) -> None:
         found.append(message)
 
 
+def asked_from_outside() -> bool:
+    """Whether the function that asks was called from outside the package."""
+    return sys._getframe(2).f_globals.get("__name__", "").partition(".")[0] not in _OURS
+
+
 def warn(message: str, category: type[Warning] = UserWarning, advice: str = "") -> None:
     """Warn at the line outside the package that led here; what to do about it is no part of the note."""
     note(message)

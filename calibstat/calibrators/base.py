@@ -13,8 +13,9 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter, validate_data
 
 from calibstat._text import counted
+from calibstat._warn import asked_from_outside
 from calibstat.data.arrays import Array, Floats, Ints, as_generator
-from calibstat.data.checks import VALUE_TOLERANCE, check_range, check_sums
+from calibstat.data.checks import VALUE_TOLERANCE, check_range, check_sums, warn_of_columns
 from calibstat.data.columns import as_array
 from calibstat.data.parameters import check_arguments
 from calibstat.data.rounding import ROUNDING, SAME
@@ -70,7 +71,8 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : (n,) or (n, K)
-            Probabilities of the last class, or of each class; or the numbers that the parameter `input` names.
+            Probabilities of the last class, or of each class, in the sorted order of the labels; or the numbers that
+            the parameter `input` names. A warning says which other order fits far better, if one does.
         y : (n,)
             Labels.
         sample_weight : (n,), optional
@@ -98,6 +100,8 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             kept = weights > 0  # rows of weight zero do not count
             probabilities, variables, targets = probabilities[kept], variables[kept], targets[kept]
             weights = as_counts(weights[kept])
+        if self._input == "probability" and asked_from_outside():
+            warn_of_columns(probabilities, targets, self.classes_.tolist(), X.shape[1])
         self._fit(probabilities, variables, targets, weights)
         return self
 

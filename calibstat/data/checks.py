@@ -152,6 +152,30 @@ def warn_of_order(found: Examined) -> None:
     )
 
 
+def warn_of_columns(rows: Floats, outcomes: Ints, classes: Sequence[Hashable], n_given: int) -> None:
+    """Warn where rows (n, K) that a calibrator takes in the sorted order of the labels fit another order far better.
+
+    They were made of X, which has `n_given` columns.
+    """
+    two = len(classes) == 2
+    better = better_order(rows[:, 1] if two else rows, outcomes, len(classes))
+    if better is None:
+        return
+    order, before, after = better
+    meant = [classes[place] for place in order]
+    found = f"columns of X taken for classes {shortened(classes)} ({SORTED}), but the order {shortened(meant)}"
+    todo = "pass its columns in the order of classes_, the sorted labels"
+    if n_given == 1:
+        found = f"X taken for P(label = {classes[-1]}), the last of the {SORTED}, but P(label = {meant[-1]})"
+        todo = "pass 1 - X"
+    elif n_given == len(classes):
+        todo = f"{todo}: X[:, {np.argsort(order).tolist()}]"
+    warn(
+        f"{found} fits far better (Brier score {after:.3g} instead of {before:.3g})",
+        advice=f"; if that is what X holds, {todo}",
+    )
+
+
 def importance_weights(found: Column | None) -> Floats | None:
     """Return a copy of the importance weights; None if they are all equal."""
     if found is None:

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 from sklearn.tree import DecisionTreeClassifier
 
+import calibstat as cs
 from calibstat import calibrators as cal
 from calibstat.binnings.intervals import EqualMass, EqualWidth, FixedEdges
 from calibstat.binnings.simplex import VarianceTree
@@ -63,6 +64,7 @@ def event(calibrator, X):
 # Promises
 
 
+@pytest.mark.filterwarnings("ignore:.*fits far better")  # predictions worse than chance look like that
 @pytest.mark.parametrize("power", [0.3, 2, -1, -3], ids=lambda power: f"log-odds times {power}")
 @pytest.mark.parametrize("calibrator", MONOTONE, ids=named)
 def test_maps_never_decrease_whatever_the_labels(calibrator, power):
@@ -148,6 +150,55 @@ def test_three_classes_need_one_vs_rest():
     with pytest.raises(ValueError, match=r"use OneVsRest\(Beta\(\)\)"):
         cal.Beta().fit(rows, y)
     assert cal.OneVsRest(cal.Beta()).fit(rows, y).predict_proba(rows).shape == (50, 3)
+
+
+def drawn(names, n=600):
+    """Labels by name, sorted in the order of the columns, and calibrated rows."""
+    rng = np.random.default_rng(0)
+    rows = rng.dirichlet(np.full(len(names), 0.5), n)
+    return rows, np.array(names)[(rows.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(max=len(names) - 1)]
+
+
+@pytest.mark.parametrize("names", [["churn", "stay"], ["a", "b", "c"], [0, 1]])
+@pytest.mark.parametrize("made", [cal.Temperature(), cal.OneVsRest(cal.Isotonic()), cal.AugmentedBeta(-1)], ids=named)
+def test_columns_in_another_order_than_the_sorted_labels_are_noticed_once(made, names):
+    if isinstance(made, cal.AugmentedBeta) and len(names) > 2:
+        pytest.skip("two classes only")
+    rows, y = drawn(names)
+    given = np.roll(rows, -1, axis=1)
+    beside = np.linspace(0, 1, len(y))[:, None] if isinstance(made, cal.AugmentedBeta) else rows[:, :0]
+    clone(made).fit(np.hstack([rows, beside]), y)
+    order = ", ".join(map(str, np.roll(names, -1)))
+    with pytest.warns(UserWarning, match=rf"\(sorted labels\), but the order {order} fits far better") as caught:
+        clone(made).fit(np.hstack([given, beside]), y)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    if not beside.size:
+        way = str(caught[0].message).partition("sorted labels: ")[2]
+        np.testing.assert_array_equal(eval(way, {"X": given}), rows)
+
+
+def test_a_single_column_of_the_other_class_is_noticed():
+    rows, y = drawn(["churn", "stay"])
+    cal.Isotonic().fit(rows[:, 1], y)
+    said = (
+        r"P\(label = stay\), the last of the sorted labels, but P\(label = churn\) fits far better .*; .* pass 1 - X$"
+    )
+    with pytest.warns(UserWarning, match=said):
+        cal.Isotonic().fit(rows[:, 0], y)
+
+
+def test_what_does_not_show_another_order_for_certain_is_taken_as_it_is():
+    rows, y = drawn(["churn", "stay"])
+    cal.Isotonic().fit(rows[:8, 0], y[:8])
+    cal.Isotonic().fit(rows[:, 0], np.random.default_rng(1).permutation(y))
+    cal.Isotonic().fit(rows[:, 0], y, sample_weight=np.arange(len(y)) < 8)
+
+
+def test_labels_of_a_sample_that_are_not_sorted_are_compared_without_a_warning():
+    rows, y = drawn(["churn", "stay"])
+    sample = cs.Sample(y, rows[:, [1, 0]], labels=["stay", "churn"])
+    cs.compare_calibrators({"platt": cal.Platt(), "isotonic": cal.Isotonic()}, sample, rng=0)
 
 
 def test_a_class_that_does_not_occur():

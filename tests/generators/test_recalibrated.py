@@ -17,6 +17,9 @@ from calibstat.generators._branches import branches_of
 from calibstat.generators.base import evaluate
 from suites import slow_but
 
+# The predictions of `MIXTURE` are worse than chance, and look like that.
+pytestmark = pytest.mark.filterwarnings("ignore:.*fits far better")
+
 TOP = cs.TopLabel()
 LINE = gen.BetaPredictions(1, 1, gen.Slope(0.5))
 MIXTURE = gen.GaussianMixture(1, 1)
