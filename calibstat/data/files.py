@@ -52,7 +52,7 @@ def _opened_npz(path: Path) -> Iterator[Any]:
         try:
             # Mapped, a single array takes no memory, whatever its size.
             found = np.load(stream if archive else path, mmap_mode=None if archive else "r", allow_pickle=False)
-        except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        except (ValueError, EOFError, NotImplementedError, zipfile.BadZipFile) as error:
             raise ValueError("it is damaged, or no NPZ file; write one with numpy.savez") from error
         with found if archive else nullcontext(found) as opened_now:
             yield opened_now

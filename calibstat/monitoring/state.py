@@ -84,7 +84,7 @@ def read_state(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
         found = settings.pop("format")
     except FileNotFoundError:
         raise
-    except (ValueError, LookupError, TypeError, AttributeError, EOFError, OSError, RecursionError, BadZipFile):
+    except (ValueError, LookupError, TypeError, AttributeError, EOFError, OSError, RuntimeError, BadZipFile):
         raise ValueError(no_state(path)) from None
     if found != STATE_FORMAT:
         raise ValueError(

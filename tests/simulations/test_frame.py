@@ -53,7 +53,7 @@ def named(monkeypatch):
     monkeypatch.setitem(STUDIES, "swept", Swept)
 
 
-@pytest.mark.parametrize("name", [*slow_but(QUICKEST, STUDIES), "swept"])
+@pytest.mark.parametrize("name", [*slow_but(QUICKEST, STUDIES, one_in=2), "swept"])
 def test_studies_run_by_name_and_go_on_where_they_were(name, named, tmp_path, capsys):
     assert main([name, "--quick", "--out", str(tmp_path)]) == 0
     first = capsys.readouterr().out
