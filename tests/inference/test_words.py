@@ -172,6 +172,7 @@ NEVER_ONE = {
     "cli/audit.py: {len(found)} columns",
     "cli/demo.py: {trained.n_fit} rows",
     "data/_classes.py: {len(classes)} columns",
+    "data/_classes.py: {n} rows",
     "draws/bootstrap.py: {len(second)} rows",
     "generators/simplex_maps.py: {len(weights)} rows",
     "monitoring/intake.py: {self.n} rows",
