@@ -64,14 +64,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests by examples belong to both suites: the slow one draws all of them, for all estimators of a class.
 
-    Two of three slow simulations of size and coverage, drawn by their names, are run by hand.
+    Three of four slow simulations of size and coverage, drawn by their names, are run by hand.
     """
     default = without_slow(config)
     for item in items:
         by_examples = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
         if by_examples and not item.get_closest_marker("hours") and not (default and of_a_first_entry(item)):
             item.add_marker("slow")
-        if item.get_closest_marker("slow") and "validity" in item.path.parts and crc32(item.name.encode()) % 3:
+        if item.get_closest_marker("slow") and "validity" in item.path.parts and crc32(item.name.encode()) % 4:
             item.add_marker("hours")
     if config.getoption("markexpr") == "slow":
         by_hand = [item for item in items if item.get_closest_marker("hours")]

@@ -15,9 +15,11 @@ from calibstat import Sweep
 from calibstat.generators import BetaPredictions
 from simulations.__main__ import STUDIES, main
 from simulations.frame import Plan, Repeats, Scale, Study, bracketed, option
-from suites import slow_but
+from suites import slow, slow_but
 
 QUICKEST = ["null_size"]
+DEAR = ["choosing_a_calibrator", "scaling_binning", "plugin_vs_debiased", "estimator_bias", "kelly_smyth"]
+OTHERS = [name for name in STUDIES if name not in DEAR]
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def named(monkeypatch):
     monkeypatch.setitem(STUDIES, "swept", Swept)
 
 
-@pytest.mark.parametrize("name", [*slow_but(QUICKEST, STUDIES, one_in=2), "swept"])
+@pytest.mark.parametrize("name", [*slow_but(QUICKEST, OTHERS), *(slow(name, by_hand=True) for name in DEAR), "swept"])
 def test_studies_run_by_name_and_go_on_where_they_were(name, named, tmp_path, capsys):
     assert main([name, "--quick", "--out", str(tmp_path)]) == 0
     first = capsys.readouterr().out
