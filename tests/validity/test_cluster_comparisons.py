@@ -4,16 +4,15 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from suites import slow_but
 from tests.validity.clustered import WORLDS, Clustered
+
+pytestmark = pytest.mark.slow
 
 RUNS = 150
 FEW = {f"{name}, {number}": WORLDS[name]._replace(number=number) for name in ("weak", "rare") for number in (12, 25)}
 FEW["repeats, 25"] = WORLDS["repeats"]._replace(number=25)
 FEW["rare repeats, 60"] = Clustered(correlation=0.9, constant=True, law=(1.0, 19.0))
 EVERY = WORLDS | FEW
-OF_TWO_CLASSES = [name for name, world in EVERY.items() if world.n_classes == 2]
-in_every_world = pytest.mark.parametrize("name", slow_but([], EVERY, one_in=4))
 
 
 def samples(world, models, labels, groups, clusters):
@@ -61,7 +60,7 @@ def misses(interval, truth=0.0):
     return not interval.low <= truth <= interval.high
 
 
-@in_every_world
+@pytest.mark.parametrize("name", EVERY)
 def test_models_of_equal_errors(name):
     rng, count = np.random.default_rng(1), np.zeros(3)
     for _ in range(RUNS):
@@ -74,7 +73,7 @@ def test_models_of_equal_errors(name):
         assert scores <= most(RUNS)
 
 
-@pytest.mark.parametrize("name", slow_but([], OF_TWO_CLASSES, one_in=4))
+@pytest.mark.parametrize("name", [name for name, world in EVERY.items() if world.n_classes == 2])
 def test_intervals_hold_the_difference_of_other_errors(name):
     rng, count = np.random.default_rng(2), 0
     for _ in range(RUNS):
@@ -86,7 +85,7 @@ def test_intervals_hold_the_difference_of_other_errors(name):
     assert count <= most(RUNS, 0.07)
 
 
-@in_every_world
+@pytest.mark.parametrize("name", EVERY)
 def test_models_of_different_rows(name):
     rng, count = np.random.default_rng(3), np.zeros(2)
     for _ in range(RUNS):
@@ -97,7 +96,7 @@ def test_models_of_different_rows(name):
     assert count[1] <= most(RUNS, 0.07)
 
 
-@in_every_world
+@pytest.mark.parametrize("name", EVERY)
 def test_the_best_of_three_models(name):
     """The set holds both models of the smallest error; no pair of equal errors is told apart."""
     rng, count = np.random.default_rng(4), np.zeros(2)
@@ -108,7 +107,7 @@ def test_the_best_of_three_models(name):
     assert (count <= most(RUNS)).all()
 
 
-@in_every_world
+@pytest.mark.parametrize("name", EVERY)
 def test_three_calibrated_models(name):
     rng, count = np.random.default_rng(5), np.zeros(2)
     for _ in range(RUNS):
@@ -117,7 +116,6 @@ def test_three_calibrated_models(name):
     assert (count <= most(RUNS)).all()
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fits far better")  # what rows of a cluster show together looks like that
 @pytest.mark.parametrize("name", ["repeats", "unequal repeats"])
 def test_without_groups_they_do_not_hold(name):

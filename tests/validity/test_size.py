@@ -19,10 +19,9 @@ CONTINUOUS = ["uniform scores", "top label of four", "three classes", "given a v
 QUICK = ("three classes", 50)
 WITH_TIES = ["scores of one digit"]
 LEVELS = [0.01, 0.05, 0.1, 0.25, 0.5, 0.9]
-SIZES = slow_but([QUICK], product(CONTINUOUS, [50, 300, 2000]), one_in=3)
 
 
-@pytest.mark.parametrize(("name", "n"), SIZES)
+@pytest.mark.parametrize(("name", "n"), slow_but([QUICK], product(CONTINUOUS, [50, 300, 2000])))
 def test_size_is_the_level(name, n):
     found = pvalues(name, n, RUNS[name], SEED)
     assert_not_above(found, LEVEL)
@@ -30,7 +29,7 @@ def test_size_is_the_level(name, n):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize(("name", "n"), SIZES)
+@pytest.mark.parametrize(("name", "n"), slow_but([QUICK], product(CONTINUOUS, [50, 300, 2000])))
 def test_pvalues_are_super_uniform(name, n, level):
     assert_not_above(pvalues(name, n, RUNS[name], SEED), level)
 
@@ -42,10 +41,9 @@ def test_pvalues_are_super_uniform_with_ties(name, level):
     assert_not_above(pvalues(name, 50, 2000, SEED), level)
 
 
-DRAWN = product(["uniform scores", "top label of four", "given a variable"], [50, 300])
-
-
-@pytest.mark.parametrize(("name", "n"), slow_but([], DRAWN, one_in=3))
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [50, 300])
+@pytest.mark.parametrize("name", ["uniform scores", "top label of four", "given a variable"])
 def test_size_is_the_level_without_shortcuts(name, n):
     """With three classes labels are always drawn, so the first test covers that case."""
     found = pvalues(name, n, 2000, SEED, cs.Consistency(N_RESAMPLES, shortcuts=False))

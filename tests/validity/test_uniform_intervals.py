@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from functools import cache
-from itertools import product
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from calibstat.estimators.base import Headline
 from calibstat.generators import FinitePredictions
 from calibstat.inference.estimate import interval_of
 from calibstat.nulls.consistency import Consistency
-from suites import slow_but
 
 # Predictions, chances, rows: in the rare world 20 events are expected under calibration, and 38 happen.
 WORLDS = {
@@ -66,9 +64,10 @@ def coverage(name, world, weighted, runs, n_resamples=None):
     return held / runs
 
 
-@pytest.mark.parametrize(
-    ("name", "world", "weighted"), slow_but([], product(ESTIMATORS, WORLDS, [False, True]), one_in=4)
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_intervals_cover(name, world, weighted):
     assert coverage(name, world, weighted, RUNS[name])[0] >= least(RUNS[name])
 
