@@ -22,7 +22,6 @@ from calibstat.calibrators.base import Calibrator, position_of
 FORMAT = "calibstat calibrator 2"
 # The classes that a file may name; Calibrated holds a classifier, which numbers and names cannot describe.
 CALIBRATORS = tuple(name for name in dir(calibrators) if name not in ("Calibrated", "Calibrator", "load", "save"))
-_REMEDY = "; fit the calibrator and save it again, or restore a copy of the file"
 LARGEST = 1e150  # a fit gives no larger numbers
 BINNINGS = ("EqualMass", "EqualWidth", "FixedEdges")
 
@@ -75,16 +74,21 @@ def load(path: str | Path) -> Calibrator:
             raise ValueError("its checksum is that of other content: it was changed or damaged after it was saved")
         found = _restored(content["calibrator"])
     except (json.JSONDecodeError, UnicodeDecodeError):
-        raise ValueError(f"{path} does not hold a calibrator of this package: it is not JSON{_REMEDY}") from None
+        raise _no_calibrator(path, ": it is not JSON") from None
     except RecursionError:
-        raise ValueError(
-            f"{path} does not hold a calibrator of this package: it is nested too deeply{_REMEDY}"
-        ) from None
+        raise _no_calibrator(path, ": it is nested too deeply") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} does not hold a calibrator of this package: {error}{_REMEDY}") from None
+        raise _no_calibrator(path, f": {error}") from None
     if not isinstance(found, Calibrator) or not hasattr(found, "classes_"):
-        raise ValueError(f"{path} does not hold a calibrator of this package that is fitted{_REMEDY}")
+        raise _no_calibrator(path, " that is fitted")
     return found
+
+
+def _no_calibrator(path: str | Path, why: str) -> ValueError:
+    return ValueError(
+        f"{path} does not hold a calibrator of this package{why}; fit the calibrator and save it again, or restore a "
+        "copy of the file"
+    )
 
 
 def _checksum(content: Any) -> str:

@@ -172,6 +172,11 @@ class Variable:
         """Whether the values are names without an order."""
         return self.levels is not None
 
+    @property
+    def written(self) -> Array:
+        """(n,) the numbers, or the texts of the levels."""
+        return self.values if self.levels is None else np.asarray(self.levels)[self.values.astype(np.intp)]
+
     def take(self, rows: Array) -> Variable:
         """The same variable at `rows`."""
         return Variable(self.values[rows], self.levels)

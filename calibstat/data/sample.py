@@ -508,8 +508,7 @@ class Sample:
     @property
     def variables(self) -> dict[str, Array]:
         """(n,) the values of each variable, by its name: numbers, or the texts of its levels."""
-        kept = self.known.variables.items()
-        return {name: v.values if v.levels is None else np.asarray(v.levels)[v.values.astype(int)] for name, v in kept}
+        return {name: each.written for name, each in self.known.variables.items()}
 
     @property
     def groups(self) -> Groups | None:

@@ -700,13 +700,14 @@ def _clock_both_ways(ordered: Ordered, weights: Array | None) -> Clock:
     return ratio(before, before[..., -1:]), ratio(after, after[..., :1])
 
 
-def _middles(share: Floats) -> Floats:
-    return (share[..., 1:] + share[..., :-1]) / 2
+def _with_next(share: Floats) -> Floats:
+    """Return the sum of each share and the next one: twice the middle, since half of the smallest number is zero."""
+    return share[..., 1:] + share[..., :-1]
 
 
 def _stretches(clock: Clock) -> Floats:
     """Return how much of the clock is nearest to each point: (..., L + 1)."""
-    return np.diff(_middles(clock[0]), axis=-1, prepend=0.0, append=1.0)
+    return np.diff(_with_next(clock[0]) / 2, axis=-1, prepend=0.0, append=1.0)
 
 
 def _logit_stretches(clock: Clock) -> Floats:
@@ -715,8 +716,7 @@ def _logit_stretches(clock: Clock) -> Floats:
     found = np.zeros_like(before)
     inside = (before > 0) & (after > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        # of twice the middles, since half of the smallest number is zero
-        places = np.log(before[..., 1:] + before[..., :-1]) - np.log(after[..., 1:] + after[..., :-1])
+        places = np.log(_with_next(before)) - np.log(_with_next(after))
         found[..., 1:-1] = np.where(inside[..., 1:-1], np.diff(places, axis=-1), 0.0)
     return found
 

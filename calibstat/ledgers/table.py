@@ -23,10 +23,8 @@ _BOOLEAN: Final = {"False", "True"}
 
 def grouped(variable: Variable) -> Array:
     """Return a variable as a column of groups: truth values, numbers or texts."""
-    if variable.levels is None:
-        return variable.values
-    named = np.asarray(variable.levels)[variable.values.astype(np.intp)]
-    return named == "True" if set(variable.levels) <= _BOOLEAN else named
+    boolean = variable.levels is not None and set(variable.levels) <= _BOOLEAN
+    return variable.written == "True" if boolean else variable.written
 
 
 def pair_of_labels(labels: Any) -> tuple[Any, Any]:

@@ -153,12 +153,17 @@ class Intake:
         return ready
 
     def changes(self, ids: Sequence[Hashable], y_prob: Any, y_true: Any) -> list[str]:
-        """Say which of these rows, of those remembered, had another label or prediction when they were fed."""
+        """Say which of these rows, of those remembered, had another label or prediction when they were fed.
+
+        Predictions of which most are not those that were fed are refused.
+        """
         rows, _ = self._read(y_prob)
+        marks = _marks(rows)
+        self._refuse_others(ids, marks)
         codes, _ = self._labels(y_true, len(rows))
         names = [*map(repr, self.columns), "none that is known"]  # the last one is that of UNKNOWN
         found = []
-        for name, mark, code in zip(ids, _marks(rows), np.maximum(codes, UNKNOWN).tolist(), strict=True):
+        for name, mark, code in zip(ids, marks, np.maximum(codes, UNKNOWN).tolist(), strict=True):
             before, was = self.fed.facts.get(name, (mark, WAITING))
             if was not in (WAITING, code):
                 found.append(f"the label of {name!r} was {names[was]} and is {names[code]}")
@@ -166,10 +171,9 @@ class Intake:
                 found.append(f"the prediction of {name!r} was another one")
         return found
 
-    def refuse_others(self, ids: Sequence[Hashable], y_prob: Any) -> None:
-        """Refuse predictions of which most, among the rows remembered, are not those that were fed."""
-        marks = zip(ids, _marks(self._read(y_prob)[0]), strict=True)
-        differ = [self.fed.facts[name][0] != mark for name, mark in marks if name in self.fed.facts]
+    def _refuse_others(self, ids: Sequence[Hashable], marks: Sequence[int]) -> None:
+        known = ((name, mark) for name, mark in zip(ids, marks, strict=True) if name in self.fed.facts)
+        differ = [self.fed.facts[name][0] != mark for name, mark in known]
         if 2 * sum(differ) > len(differ):
             raise OtherPredictionsError(
                 f"{sum(differ)} of {counted(len(differ), 'row')} that the monitor has seen had other predictions: "

@@ -122,8 +122,6 @@ class Watch(HasParameters, ABC):
         ids = read_ids(id, None)
         n = self._intake.fed.seen_before(ids)
         compared = n > 0 and y_prob is not None and y_true is not None
-        if compared:
-            self._intake.refuse_others(ids[:n], first_rows(y_prob, n))
         changes = self._intake.changes(ids[:n], first_rows(y_prob, n), y_true[:n]) if compared else []
         if changes:
             warn(

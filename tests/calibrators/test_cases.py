@@ -189,6 +189,7 @@ def test_a_single_column_of_the_other_class_is_noticed():
 
 
 def test_what_does_not_show_another_order_for_certain_is_taken_as_it_is():
+    """A warning would be an error."""
     rows, y = drawn(["churn", "stay"])
     cal.Isotonic().fit(rows[:8, 0], y[:8])
     cal.Isotonic().fit(rows[:, 0], np.random.default_rng(1).permutation(y))
