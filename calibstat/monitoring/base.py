@@ -17,6 +17,7 @@ import numpy as np
 from calibstat._progress import part
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import HasParameters
+from calibstat.monitoring._stored import expect, stored_ints, stored_rows
 from calibstat.monitoring.recent import RecentRows
 
 UNKNOWN = -1
@@ -67,6 +68,11 @@ class Bettor(ABC):
         self.held_outcomes: list[Ints] = []
         self.n_classes = n_classes
         self.recent = RecentRows(n_classes)
+
+    @property
+    def n_outcomes(self) -> int:
+        """The number of labels that may come: one for each column of the chances."""
+        return self.n_classes
 
     @final
     def bet(self, chances: Floats, outcomes: Ints) -> Floats:
@@ -140,10 +146,12 @@ class Bettor(ABC):
     @final
     def restore(self, state: Mapping[str, Array]) -> None:
         """Continue from a state that `state` returned."""
-        self.n_rows, self.end = (int(count) for count in state["counts"])
-        self.held_chances = [state["held_chances"]]
-        self.held_outcomes = [state["held_outcomes"].astype(np.intp)]
-        self.recent.restore(state, self.n_rows - len(self.held_outcomes[0]))
+        self.n_rows, self.end = stored_ints(state, "counts", (2,)).tolist()
+        chances, outcomes = stored_rows(state, "held", self.n_classes, self.n_outcomes)
+        self.held_chances, self.held_outcomes = [chances], [outcomes]
+        begun = self.n_rows - len(outcomes)
+        expect(begun >= 0 and self.end == begun + block_size(begun) > self.n_rows, "the rows of a block are held")
+        self.recent.restore(state, begun, self.n_outcomes)
         self.relearn(state)
 
     @abstractmethod

@@ -14,6 +14,7 @@ from calibstat._text import counted, percent
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import LEVEL, Count, Share
 from calibstat.estimators.scores import BrierScore, Score
+from calibstat.monitoring._stored import stored, stored_ints
 from calibstat.monitoring.base import UNKNOWN, Bettor
 from calibstat.monitoring.intake import Intake, Ready, plain_labels
 from calibstat.monitoring.watch import Watch
@@ -190,9 +191,14 @@ class DifferenceBettor(Bettor):
         self.exponents = np.zeros(len(_SIGNED))
         self.known, self.sums = 0, np.zeros(2)
 
+    @property
+    def n_outcomes(self) -> int:
+        """The number of labels: the chances are those of two models side by side."""
+        return self.n_classes // 2
+
     def losses(self, chances: Floats) -> tuple[Floats, Floats]:
         """Return the losses (n, k) of both models for each label."""
-        half = self.n_classes // 2
+        half = self.n_outcomes
         clipped = np.clip(chances, 0.0, 1.0)
         first, second = (part / part.sum(axis=1, keepdims=True) for part in (clipped[:, :half], clipped[:, half:]))
         return self.score.losses(first), self.score.losses(second)
@@ -243,7 +249,8 @@ class DifferenceBettor(Bettor):
 
     def relearn(self, state: Mapping[str, Array]) -> None:
         """Continue from what `learned` returned."""
-        self.exponents, self.sums, self.known = state["exponents"], state["sums"], int(state["known"])
+        self.exponents, self.sums = stored(state, "exponents", (len(_SIGNED),)), stored(state, "sums", (2,), 0)
+        self.known = int(stored_ints(state, "known", (), 0, self.n_rows))
 
 
 def _steps(differences: Floats, outcomes: Ints, before: Floats) -> Floats:

@@ -17,6 +17,7 @@ from calibstat.data.checks import ROW_TOLERANCE, VALUE_TOLERANCE, as_rows, own
 from calibstat.data.columns import ABSENT, as_array
 from calibstat.data.sample import Predictions
 from calibstat.lenses.base import Lens
+from calibstat.monitoring._stored import expect, stored, stored_ints
 from calibstat.monitoring.base import UNKNOWN
 
 _MOST_REASONS = 100
@@ -231,10 +232,13 @@ class Intake:
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Take over what `state` returned."""
-        self.n_seen, self.n_skipped, self.n_worst = (int(count) for count in state["counts"])
+        self.n_seen, self.n_skipped, self.n_worst = stored_ints(state, "counts", (3,)).tolist()
         self.last_id, self.reasons = json.loads(str(state["texts"]))
+        expect(all(isinstance(each, str) for each in self.reasons), "reasons are texts")
         self.fed.restore(state)
         self.waiting.restore(state)
+        codes = [code for _, code in (*self.waiting.entries.values(), *self.fed.facts.values())]
+        expect(max(codes, default=0) < len(self.columns), "each label is one of those that are watched")
 
 
 # Kinds of names of a single row; others are read with arrays.
@@ -452,7 +456,8 @@ class WaitingRows:
         names: list[Any]
         self.unnamed, names = json.loads(str(state["ids"]))
         keys = [tuple(name) if isinstance(name, list) else name for name in names]
-        values = zip(state["rows"], state["outcomes"].tolist(), strict=True)
+        outcomes = stored_ints(state, "outcomes", (len(keys),), WAITING, self.n_classes - 1)
+        values = zip(stored(state, "rows", (len(keys), self.n_classes), 0, 1), outcomes.tolist(), strict=True)
         self.entries = OrderedDict(zip(keys, values, strict=True))
 
 
@@ -534,9 +539,10 @@ class FedRows:
     def restore(self, state: Mapping[str, Array]) -> None:
         """Take over what `state` returned."""
         self.n, ids = json.loads(str(state["fed"]))
+        expect(isinstance(self.n, int) and self.n >= len(ids) <= self.most, "rows that are remembered were fed")
         self.ids = deque(ids)
-        facts = state.get("facts", np.empty((0, 2), dtype=np.int64))  # earlier versions knew none
-        self.facts = {name: (mark, code) for name, (mark, code) in zip(ids, facts.tolist(), strict=False)}
+        known = stored_ints(state, "facts", (len(ids), 2), WAITING).tolist() if "facts" in state else []
+        self.facts = {name: (mark, code) for name, (mark, code) in zip(ids, known, strict=False)}
 
 
 def _marks(rows: Floats) -> list[int]:

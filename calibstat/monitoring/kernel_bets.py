@@ -13,6 +13,7 @@ from calibstat._dataclass import dataclass
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import Count, Positive
 from calibstat.estimators.kernels import GaussianKernel, Kernel
+from calibstat.monitoring._stored import ROUNDED_ONE, expect, stored, stored_ints
 from calibstat.monitoring.base import UNKNOWN, Bets, Bettor
 
 _FLOOR = 0.5
@@ -125,6 +126,10 @@ class _KernelBettor(Bettor):
         }
 
     def relearn(self, state: Mapping[str, Array]) -> None:
-        self.anchors, self.residuals = state["anchors"], state["residuals"].copy()
-        self.n_learned = int(state["n_learned"])
-        self.share, self.curvature, self.log_e = (float(number) for number in state["numbers"])
+        self.n_learned = int(stored_ints(state, "n_learned", ()))
+        n_anchors = min(self.n_learned, self.bets.n_anchors)
+        self.anchors = stored(state, "anchors", (n_anchors, self.n_classes), 0, ROUNDED_ONE)
+        most = self.n_learned * ROUNDED_ONE
+        self.residuals = stored(state, "residuals", (n_anchors, self.n_classes), -most, most).copy()
+        self.share, self.curvature, self.log_e = stored(state, "numbers", (3,)).tolist()
+        expect(0 <= self.share <= 0.5 and self.curvature >= 1, "at most half of the capital is staked")

@@ -14,6 +14,7 @@ from calibstat._lazy import special
 from calibstat._text import counted
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import Count
+from calibstat.monitoring._stored import stored, stored_ints
 from calibstat.monitoring.base import UNKNOWN, Bets, Bettor, Part, collect, distribute
 
 # The shares of the initial capital.
@@ -176,11 +177,13 @@ class Restarts:
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Take over what `state` returned."""
-        self.started, self.kept = int(state["started"]), float(state["kept"])
+        self.started, self.kept = int(stored_ints(state, "started", ())), float(stored(state, "kept", ()))
+        numbers = stored_ints(state, "numbers", (min(self.started, self.most),), 1, self.started).tolist()
         self.alive = []
-        for position, number in enumerate(state["numbers"].tolist()):
+        parts = zip(numbers, state["theta"], state["precision"], state["log_e"], strict=True)
+        for number, theta, precision, log_e in parts:
             expert = line_expert()
-            expert.restore({name: state[name][position] for name in ("theta", "precision", "log_e")})
+            expert.restore({"theta": theta, "precision": precision, "log_e": log_e})
             self.alive.append((number, expert))
 
 
@@ -200,6 +203,7 @@ def _log_waiting(started: int, kept: float) -> float:
 _REACH = 7.0
 # Precisions of the ridge towards the identity: of a shift of log-odds, of a slope, and of a shift within a cell.
 _SHIFT_SPREAD, _SLOPE, _CELL = 5.0, 15.0, 4.0
+_LARGEST = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,8 +349,11 @@ class Expert:
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Take over what `state` returned."""
-        self._move(state["theta"])
-        self.precision, self.log_e = state["precision"], float(state["log_e"])
+        n_features = len(self.theta)
+        self._move(stored(state, "theta", (n_features,), -_LARGEST, _LARGEST))
+        self.precision = stored(state, "precision", (n_features, n_features), -_LARGEST, _LARGEST)
+        self.log_e = float(stored(state, "log_e", ()))
+        np.linalg.cholesky(self.precision)
 
 
 def line_expert() -> Expert:

@@ -15,6 +15,7 @@ from calibstat.data.sample import Predictions
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical, TopLabel
 from calibstat.lenses.words import in_words
+from calibstat.monitoring._stored import ROUNDED_ONE, expect, stored
 from calibstat.monitoring.base import UNKNOWN, Bets, Part
 from calibstat.monitoring.change import tilted_gains
 from calibstat.monitoring.intake import Intake, Ready, induced_classes, plain_labels
@@ -185,5 +186,7 @@ class EventSums:
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Take over what `state` returned; an older state has no sums, and none are told then."""
-        sums = state.get("sums", np.full(3, np.nan))
-        self.n_rows, self.predicted, self.happened = sums.tolist()
+        missing = np.full(3, np.nan)
+        unknown = np.array_equal(state.get("sums", missing), missing, equal_nan=True)
+        self.n_rows, self.predicted, self.happened = (missing if unknown else stored(state, "sums", (3,), 0)).tolist()
+        expect(unknown or max(self.predicted, self.happened) <= self.n_rows * ROUNDED_ONE, "sums are those of rows")

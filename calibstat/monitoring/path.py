@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 
 from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.monitoring._stored import expect, stored, stored_ints
 
 _MOST_POINTS = 2000
 
@@ -82,6 +83,13 @@ class EvidencePath:
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Take over what `state` returned."""
-        self.kept = list(zip(state["rows"].tolist(), state["values"].tolist(), strict=True))
-        self.n_rows, self.stride, self.largest_row, self.alarm_row = (int(each) for each in state["whole"])
-        self.last, self.largest = (float(each) for each in state["levels"])
+        self.n_rows, self.stride, self.largest_row, self.alarm_row = stored_ints(state, "whole", (4,)).tolist()
+        self.last, self.largest = stored(state, "levels", (2,)).tolist()
+        rows = stored_ints(state, "rows", (None,), 1, self.n_rows)
+        self.kept = list(zip(rows.tolist(), stored(state, "values", (len(rows),)).tolist(), strict=True))
+        expect(self.stride > 0 and self.largest_row <= self.n_rows, "the largest value is that of a row")
+        expect(self.largest >= max(self.last, 0.0), "the largest value is the largest")
+        expect(
+            0 < self.alarm_row <= self.largest_row if self.largest >= self.threshold else self.alarm_row == 0,
+            "an alarm is raised where the threshold is reached",
+        )

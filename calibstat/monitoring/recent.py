@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 
 from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.monitoring._stored import expect, stored_ints, stored_rows
 
 MOST_RECENT = 10_000
 """The largest number of rows that are kept before the alarm, and after it."""
@@ -22,6 +23,7 @@ class RecentRows:
     """
 
     def __init__(self, width: int) -> None:
+        self.width = width
         self.most = max(1, min(MOST_RECENT, _MOST_NUMBERS // width))
         self.first, self.n_held, self.alarm_row = 0, 0, 0
         self.held = [(np.empty((0, width)), np.empty(0, dtype=np.intp))]
@@ -55,11 +57,13 @@ class RecentRows:
         place = np.array([self.first, self.alarm_row])
         return {"recent_chances": chances, "recent_outcomes": outcomes, "recent_place": place}
 
-    def restore(self, state: Mapping[str, Array], n_rows: int) -> None:
+    def restore(self, state: Mapping[str, Array], n_rows: int, n_outcomes: int) -> None:
         """Take over what `state` returned; an older state, of so many rows, has kept none."""
         if "recent_place" in state:
-            self.held = [(state["recent_chances"], state["recent_outcomes"].astype(np.intp))]
-            self.first, self.alarm_row = (int(each) for each in state["recent_place"])
+            self.held = [stored_rows(state, "recent", self.width, n_outcomes)]
+            self.first, self.alarm_row = stored_ints(state, "recent_place", (2,)).tolist()
         else:
             self.first = n_rows
         self.n_held = len(self.held[0][1])
+        end = self.first + self.n_held
+        expect(end <= n_rows if self.alarm_row else end == n_rows, "the last rows are kept until the alarm")

@@ -18,6 +18,7 @@ from calibstat.data.counted import CountedSample
 from calibstat.data.files import in_file
 from calibstat.data.parameters import HasParameters
 from calibstat.data.sample import Sample
+from calibstat.monitoring._stored import expect
 from calibstat.monitoring.base import Bettor, Part, collect, distribute
 from calibstat.monitoring.change import Change, located
 from calibstat.monitoring.intake import Intake, Ready, WaitingRows, first_rows, read_ids
@@ -281,6 +282,7 @@ class Watch(HasParameters, ABC):
         before = collect(self._parts())
         try:
             distribute(arrays, self._parts())
+            expect(self._path.n_rows == self._bettor.n_rows, "each row that was bet on is on the path")
         except Exception as error:  # what nobody has written can be anything
             distribute(before, self._parts())
             raise ValueError(no_state(path)) from error

@@ -518,12 +518,29 @@ def _state(rng: Rng) -> tuple[str, bytes, Read]:
         if rng_restores:
             found = cs.Monitor(name="m", order="arrival") if monitor is cs.Monitor else cs.DifferenceMonitor(("a", "b"))
             found.restore(path)
-            return str(type(found))
-        found = monitor.load(path)
-        return str(type(found))
+        else:
+            found = monitor.load(path)
+        return _watched_further(found)
 
     rng_restores = rng.random() < 0.2
     return "model.state", _perhaps_damaged(rng, npz_of(kept), 0.15), read
+
+
+def _watched_further(found: cs.Monitor | cs.DifferenceMonitor) -> Any:
+    """Go on with a monitor that was read, and say what it found; a state that it cannot go on from is refused."""
+    k = len(found.labels)
+    rows = np.linspace(0, 1, 9) if k == 2 else np.full((9, k), 1 / k)
+    if not found.n_waiting:
+        found.update(
+            rows if isinstance(found, cs.Monitor) else dict.fromkeys(found.names, rows),
+            [found.labels[row % k] for row in range(9)],
+        )
+    assert not np.isnan(found.log_e)
+    assert 0 <= found.pvalue <= 1
+    with tempfile.TemporaryDirectory() as folder:
+        found.save(Path(folder, "state"))
+        assert str(type(found).load(Path(folder, "state"))) == str(found)
+    return [str(found), found.to_dict(), found.to_dataset()]
 
 
 @cache

@@ -743,6 +743,63 @@ def test_a_state_whose_numbers_were_changed_is_refused_and_changes_nothing(tmp_p
         assert other.to_dict() == Monitor().to_dict()
 
 
+# Numbers that no monitor writes, by the array and the place in it.
+EDITED = [
+    ("path.whole", 0, 299),
+    ("path.whole", 1, 0),
+    ("path.whole", 3, 5),
+    ("path.levels", 0, np.nan),
+    ("path.levels", 1, 10),
+    ("path.rows", 0, 0),
+    ("bets.counts", 1, 10_000),
+    ("bets.held_chances", (0, 0), 1.5),
+    ("bets.held_outcomes", 0, 2),
+    ("bets.recent_chances", (3, 1), np.nan),
+    ("bets.recent_place", 0, 7),
+    ("bets.line.theta", 1, np.inf),
+    ("bets.line.precision", (0, 0), -1),
+    ("bets.cells.log_e", (), np.nan),
+    ("bets.later.started", (), 9),
+    ("sums.sums", 2, 301),
+    ("intake.counts", 0, -1),
+    ("intake.facts", (0, 1), 2),
+    ("intake.outcomes", 0, 2),
+    ("intake.rows", (0, 0), -0.1),
+]
+
+
+@pytest.mark.parametrize(("name", "place", "value"), EDITED)
+def test_a_state_that_was_edited_is_refused_even_if_its_checksum_is_that_of_the_edited_one(
+    name, place, value, tmp_path
+):
+    p, y = world(303)
+    monitor, other = Monitor(), Monitor()
+    monitor.update(p, [*y[:300], None, *y[301:]], id=range(303))
+    monitor.save(tmp_path / "state")
+    settings, arrays = read_state(tmp_path / "state")
+    other.restore(tmp_path / "state")
+    before = other.to_dict()
+    arrays[name][place] = value
+    write_state(tmp_path / "edited", settings, arrays)
+    with pytest.raises(ValueError, match="edited does not hold the state of a monitor, or is damaged"):
+        other.restore(tmp_path / "edited")
+    assert other.to_dict() == before
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (7,), (2, 3, 4)])
+@pytest.mark.parametrize("kind", [float, "U3"])
+def test_arrays_of_a_state_with_another_shape_or_type_are_refused(shape, kind, tmp_path):
+    p, y = world(2100)
+    monitor = Monitor()
+    monitor.update(p, y)
+    monitor.save(tmp_path / "state")
+    settings, arrays = read_state(tmp_path / "state")
+    for name in [name for name in arrays if arrays[name].dtype.kind != "U" and arrays[name].shape != shape]:
+        write_state(tmp_path / "edited", settings, arrays | {name: np.ones(shape).astype(kind)})
+        with pytest.raises(ValueError, match="edited does not hold the state of a monitor, or is damaged"):
+            Monitor.load(tmp_path / "edited")
+
+
 @pytest.mark.parametrize("setting", [{"level": 2}, {"no_such_setting": 1}, {"lens": 3}, {"bad_rows": None}])
 def test_a_setting_of_a_state_that_cannot_be_is_refused_by_the_name_of_the_file(tmp_path, setting):
     Monitor().save(tmp_path / "state")
