@@ -22,7 +22,6 @@ OFFERED = {
     "duckdb",
     "polars",
     "torch",
-    "zstandard",
     "IPython",
 }
 

@@ -496,9 +496,9 @@ def opened(path: Path) -> Any:
 
 
 def _zstandard(path: Path) -> Any:
-    if importlib.util.find_spec("zstandard") is None:
-        raise ModuleNotFoundError("reading .zst needs zstandard: pip install zstandard")
-    return import_module("zstandard").open(path, "rb")
+    _need("pyarrow", ".zst")
+    stream = import_module("pyarrow").input_stream(str(path), compression="zstd")
+    return io.BufferedReader(stream)  # which reads lines
 
 
 @contextmanager

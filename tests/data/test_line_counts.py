@@ -9,8 +9,10 @@ import io
 import lzma
 import warnings
 import zipfile
+from functools import partial
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from calibstat.data import _line_counts as line_counts
@@ -38,6 +40,7 @@ def zipped(content):
         ("a.csv.gz", gzip.compress),
         ("a.csv.bz2", bz2.compress),
         ("a.csv.xz", lzma.compress),
+        ("a.csv.zst", partial(pa.compress, codec="zstd", asbytes=True)),
         ("a.csv.zip", zipped),
     ],
 )

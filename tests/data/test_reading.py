@@ -15,9 +15,11 @@ import struct
 import threading
 import zipfile
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import xarray as xr
 from sklearn.dummy import DummyClassifier
@@ -475,7 +477,13 @@ def test_unreadable_standard_input(monkeypatch, content):
 
 
 @pytest.mark.parametrize(
-    ("pack", "program"), [(gzip.compress, "zcat"), (bz2.compress, "bzcat"), (lzma.compress, "xzcat")]
+    ("pack", "program"),
+    [
+        (gzip.compress, "zcat"),
+        (bz2.compress, "bzcat"),
+        (lzma.compress, "xzcat"),
+        (partial(pa.compress, codec="zstd", asbytes=True), "zstdcat"),
+    ],
 )
 def test_compressed_standard_input(monkeypatch, pack, program):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(pack(TEXT.encode()))))

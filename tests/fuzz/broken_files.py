@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -147,15 +148,16 @@ def _delimited(rng: Rng) -> tuple[str, bytes, Read]:
 def _compressed(rng: Rng, name: str, content: bytes) -> tuple[str, bytes]:
     if rng.random() < 0.7:
         return name, content
-    end = str(rng.choice([".gz", ".bz2", ".xz", ".zip"]))
+    end = str(rng.choice([".gz", ".bz2", ".xz", ".zip", ".zst"]))
     packed = {
         ".gz": lambda: gzip.compress(content, mtime=0),
         ".bz2": lambda: bz2.compress(content),
         ".xz": lambda: lzma.compress(content),
+        ".zst": lambda: import_module("pyarrow").compress(content, codec="zstd", asbytes=True),
         ".zip": lambda: _zip(rng, name, content),
     }[end]()
     if rng.random() < 0.2:
-        end = str(rng.choice([".gz", ".bz2", ".xz", ".zip", ""]))
+        end = str(rng.choice([".gz", ".bz2", ".xz", ".zip", ".zst", ""]))
     return name + end, _perhaps_damaged(rng, packed, 0.5)
 
 
