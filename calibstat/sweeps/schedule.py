@@ -127,11 +127,12 @@ def connected(client: Client | str | int | None = None) -> Iterator[Client | Non
             local = _distributed.LocalCluster(
                 n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
             )
-        with local as cluster, _distributed.Client(cluster) as own:
+        with _level_kept("distributed.nanny") as nannies, local as cluster, _distributed.Client(cluster) as own:
             own.run(_quiet_at_the_end)
             try:
                 yield own
             finally:
+                nannies.setLevel(logging.ERROR)  # a busy machine is slow to end a worker, which a nanny warns of
                 own.run_on_scheduler(_all_forgotten)
     elif client == "threads":
         yield None
@@ -182,6 +183,17 @@ def _active_client() -> Any:
     with suppress(ValueError):
         return _distributed.default_client()
     return None
+
+
+@contextmanager
+def _level_kept(name: str) -> Iterator[logging.Logger]:
+    """Yield the logger of this name, and give it back the level that it had."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    try:
+        yield logger
+    finally:
+        logger.setLevel(before)
 
 
 def _quiet_at_the_end() -> None:
