@@ -6,6 +6,7 @@ they take 2 to 17 times as long (docs/dependencies.md).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import final
 
 import numpy as np
@@ -18,6 +19,12 @@ from calibstat.data.rounding import ROUNDING, SAME, SMALLEST_PROBABILITY
 _HALVINGS = 30  # of a step, before it is too short to matter
 _REACH = 32.0  # of a step, in log-odds of a row: further away likelihoods are straight, without any curvature
 _PIECE = 2**14  # rows whose arrays stay in the cache
+
+
+def pieces(n: int) -> Iterator[slice]:
+    """Yield slices of n rows, so short that arrays of some tens of columns stay in the cache."""
+    for first in range(0, n, _PIECE):
+        yield slice(first, first + _PIECE)
 
 
 def expit(x: Floats) -> Floats:
@@ -61,6 +68,7 @@ def fit_logistic(
     happened: Array,
     mass: Floats,
     *,
+    beside: Floats | None = None,
     offset: Floats | float = 0.0,
     penalty: Floats | None = None,
     start: Floats | None = None,
@@ -73,10 +81,11 @@ def fit_logistic(
     the least combination is taken, so that columns of zeros get coefficients of zero.
 
     Shapes: the design is (n, d), outcomes or their chances (R, n), weights `mass` (n,) or (R, n), the offset (n,), the
-    penalty P, positive semidefinite, (d, d), and the start (d,), by default zero.
+    penalty P, positive semidefinite, (d, d), and the start (d,), by default zero. Further columns of the design may
+    stand `beside` it, so that a large one need not be copied to take them.
     """
-    n, d = design.shape
-    columns = np.ascontiguousarray(design.T)
+    columns = [np.ascontiguousarray(each.T) for each in (design, beside) if each is not None]
+    n, d = len(design), sum(map(len, columns))
     matrix = np.zeros((d, d)) if penalty is None else penalty
     first = np.zeros(d) if start is None else start
     mass = np.broadcast_to(mass, happened.shape)
@@ -89,7 +98,7 @@ def fit_logistic(
 
 
 def _fit_well(
-    columns: Floats, happened: Floats, mass: Floats, offset: Floats | float, penalty: Floats, start: Floats
+    columns: list[Floats], happened: Floats, mass: Floats, offset: Floats | float, penalty: Floats, start: Floats
 ) -> tuple[Floats, Floats, Bools]:
     """Fit, and once more with short steps where a step led so far that no other followed; return the better fits."""
     coefficients, value, exists, lost = _fit(columns, happened, mass, offset, penalty, start)
@@ -103,7 +112,7 @@ def _fit_well(
 
 
 def _fit(
-    columns: Floats,
+    columns: list[Floats],
     happened: Floats,
     mass: Floats,
     offset: Floats | float,
@@ -158,25 +167,31 @@ def _fit(
     return coefficients, value, exists, lost
 
 
-def _longest(step: Floats, columns: Floats, mass: Floats) -> Floats:
+def _longest(step: Floats, columns: list[Floats], mass: Floats) -> Floats:
     """Return by how much the log-odds of the rows with weight move at most (R,)."""
-    longest: Floats = np.abs(np.where(mass > 0, _times_each(step, columns), 0.0)).max(axis=-1, initial=0.0)
+    longest = np.zeros(len(step))
+    for rows, part in _pieces(columns):
+        moved = np.abs(np.where(mass[:, rows] > 0, _times_each(step, part), 0.0))
+        np.maximum(longest, moved.max(axis=-1), out=longest)
     return longest
 
 
-def _penalised(
-    columns: Floats, coefficients: Floats, happened: Floats, mass: Floats, offset: Floats | float, penalty: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Return the log-likelihood less the penalty (R,), its gradient (R, d), and minus its second derivative (R, d, d).
+def _pieces(columns: list[Floats]) -> Iterator[tuple[slice, Floats]]:
+    """Yield rows that stay in the cache, and all columns of theirs: (d, rows)."""
+    for rows in pieces(columns[0].shape[1]):
+        parts = [each[:, rows] for each in columns]
+        yield rows, parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    Rows are taken in pieces that stay in the cache.
-    """
+
+def _penalised(
+    columns: list[Floats], coefficients: Floats, happened: Floats, mass: Floats, offset: Floats | float, penalty: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return log-likelihoods less the penalty (R,), the gradients (R, d), and minus second derivatives (R, d, d)."""
     across = _times_each(coefficients, penalty)
     value, gradient = -(across * coefficients).sum(axis=-1) / 2, -across
     curvature = np.tile(penalty, (len(coefficients), 1, 1))
-    for first in range(0, columns.shape[1], _PIECE):
-        rows = slice(first, first + _PIECE)
-        part, target, weight = columns[:, rows], happened[:, rows], mass[:, rows]
+    for rows, part in _pieces(columns):
+        target, weight = happened[:, rows], mass[:, rows]
         linear = _times_each(coefficients, part) + (offset if isinstance(offset, float) else offset[rows])
         small = np.exp(-np.abs(linear))
         total = 1 + small
@@ -209,7 +224,10 @@ def fisher_information(design: Floats, linear: Floats, mass: Floats) -> Floats:
 
 def sums_of_products(columns: Floats, mass: Floats) -> Floats:
     """Return the sums of mass x x' of columns (d, n) for masses (R, n): (R, d, d)."""
-    return np.matmul(mass[:, None, :] * columns, columns.T)
+    total: Floats = np.zeros((len(mass), len(columns), len(columns)))
+    for rows in pieces(columns.shape[1]):
+        total += np.matmul(mass[:, None, rows] * columns[:, rows], columns[:, rows].T)
+    return total
 
 
 def _newton_step(gradient: Floats, curvature: Floats) -> tuple[Floats, Floats]:
@@ -253,6 +271,26 @@ def orthonormal(design: Floats) -> tuple[Floats, Floats]:
         if left > SAME:
             basis[j], transform[j] = column / left, combination / left
     return basis.T, transform.T
+
+
+def made_orthonormal(columns: Floats) -> Floats:
+    """Make columns (d, n) orthogonal, of mean squares 1, where they lie; those that depend on others are left out.
+
+    What is returned, (m, n), is the first part of the memory that was given.
+    """
+    n, m = columns.shape[1], 0
+    for column in columns:
+        size = np.sqrt(np.mean(column**2)) if n else 0.0
+        if size == 0:
+            continue
+        column = column / size
+        for _ in range(2):  # twice is enough (Giraud et al. 2005)
+            column = column - (columns[:m] @ column / n) @ columns[:m]
+        left = np.sqrt(np.mean(column**2))
+        if left > SAME:
+            columns[m] = column / left
+            m += 1
+    return columns[:m]
 
 
 # Natural cubic splines, given by their values at the knots: cubic between, linear beyond.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, final
 
@@ -15,8 +15,9 @@ from calibstat._logistic import (
     fit_logistic,
     inverse_roots,
     linear_predictor,
+    made_orthonormal,
     natural_spline,
-    orthonormal,
+    pieces,
     sums_of_products,
 )
 from calibstat._text import counted, level_of, percent
@@ -154,7 +155,7 @@ def equal_curves_test(
         seen = seen.take(rows)
         curve = PooledCurve.fit(seen)
     index = np.searchsorted(kept, levels.index[rows])
-    compare, generator = Comparison.of(curve, index), stream_of(rng, levels.variable)
+    generator = stream_of(rng, levels.variable)
     noises = _noises(curve, seen, generator)
     names = [levels.names[code] for code in kept]
     taken = enough_redraws(n_resamples, 1, level, len(rows) * len(kept))
@@ -164,7 +165,7 @@ def equal_curves_test(
         groups=tuple(names),
         sizes=tuple(np.bincount(index).tolist()),
         gaps=tuple((np.bincount(index, curve.residual) / np.bincount(index, curve.weights)).tolist()),
-        **_tested(compare, noises, in_steps, taken, generator),
+        **_tested(Comparison.of(curve, index), noises, in_steps, taken, generator),
         **_odds([level_of(levels.variable, name) for name in names], seen, index, curve),
         left_out=tuple(left_out),
         lens=lens,
@@ -360,14 +361,15 @@ class ComparisonInSteps:
         mass = (fitted.weights * fitted.variance)[order]
         reached = np.cumsum(mass / mass.sum() + 1 / len(order))[stops]
         ends = stops[np.flatnonzero(np.diff((reached * (_STEPS / 2)).astype(int), append=_STEPS + 1))] + 1
-        basis, columns = fitted.basis[order], comparison.columns[order]
-        both = np.column_stack([comparison.members, basis, columns])
-        parts = list(zip([0, *ends[:-1]], ends, strict=True))
-        spread = (fitted.weights[order] * mass)[:, None]
-        curve = np.stack([(mass[a:b, None] * comparison.members[a:b]).T @ basis[a:b] for a, b in parts])
-        covariance = np.stack([both[a:b].T @ (spread[a:b] * both[a:b]) for a, b in parts])
-        data = np.stack([fitted.residual[order][a:b] @ both[a:b] for a, b in parts])
-        return cls(comparison, JointNormal.of(covariance), np.cumsum(curve, axis=0), data)
+        curve, covariance, data = [], [], []
+        for a, b in zip([0, *ends[:-1]], ends, strict=True):
+            rows, members = order[a:b], comparison.members[a:b]
+            basis = fitted.basis[rows]
+            all_columns = np.column_stack([members, basis, comparison.columns[rows]])
+            curve.append((mass[a:b, None] * members).T @ basis)
+            covariance.append(all_columns.T @ ((fitted.weights[rows] * mass[a:b])[:, None] * all_columns))
+            data.append(fitted.residual[rows] @ all_columns)
+        return cls(comparison, JointNormal.of(np.stack(covariance)), np.cumsum(curve, axis=0), np.stack(data))
 
     def __call__(self, sums: Floats) -> Floats:
         """Compare by sums over steps (R, T, G + d + k): (R, G + 1)."""
@@ -418,9 +420,11 @@ def _odds(names: list[str], seen: Sample, index: Ints, curve: PooledCurve) -> di
     ratios, errors = np.full((2, len(names)), np.nan)
     why = "has no other group of enough events and non-events beside it"
     if len(used) > 1:
-        rows = np.flatnonzero(np.isin(index, used))
-        same = curve if len(rows) == len(index) else None
-        fitted = log_odds(seen.take(rows), np.searchsorted(used, index[rows]), codes[rows], same)
+        if len(used) == len(names):
+            fitted = log_odds(seen, index, codes, curve)
+        else:
+            rows = np.flatnonzero(np.isin(index, used))
+            fitted = log_odds(seen.take(rows), np.searchsorted(used, index[rows]), codes[rows])
         ratios[used], errors[used] = np.exp(fitted[0]), fitted[1]
         why = "shares hardly any predictions with the others, or the prediction separates its outcomes"
     return {
@@ -458,35 +462,43 @@ def log_odds(seen: Sample, index: Ints, codes: Ints, curve: PooledCurve | None =
     columns -= curve.basis @ (curve.basis.T @ columns) / len(index)
     if np.linalg.eigvalsh(columns.T @ columns)[0] <= SAME * len(index):
         return np.full((2, len(mass)), np.nan)
-    design = np.column_stack([curve.basis, columns])
-    contrasts = np.zeros((len(mass), design.shape[1]))
-    contrasts[:, curve.basis.shape[1] :] = (np.eye(len(mass)) - others)[:, 1:]
+    d = curve.basis.shape[1]
+    contrasts = np.zeros((len(mass), d + columns.shape[1]))
+    contrasts[:, d:] = (np.eye(len(mass)) - others)[:, 1:]
     start = np.append(curve.coefficients, np.zeros(columns.shape[1]))
     happened = seen.outcomes[None].astype(float)
-    fit = fit_logistic(design, happened, curve.weights, start=start).coefficients[0]
-    chance = expit(design @ fit)
+    fit = fit_logistic(curve.basis, happened, curve.weights, beside=columns, start=start).coefficients[0]
+    chance = expit(curve.basis @ fit[:d] + columns @ fit[d:])
     naive, covariance = sandwich(
-        design, curve.weights * chance * (1 - chance), curve.weights * (seen.outcomes - chance), codes
+        (curve.basis, columns), curve.weights * chance * (1 - chance), curve.weights * (seen.outcomes - chance), codes
     )
     known = np.einsum("gi,ij,gj->g", contrasts, naive, contrasts) < 4
     errors = np.sqrt(np.einsum("gi,ij,gj->g", contrasts, covariance, contrasts))
     return np.where(known, [contrasts @ fit, errors], np.nan)
 
 
-def sandwich(design: Floats, information: Floats, residual: Floats, codes: Ints) -> tuple[Floats, Floats]:
+def sandwich(columns: Sequence[Floats], information: Floats, residual: Floats, codes: Ints) -> tuple[Floats, Floats]:
     """Return the inverse information of coefficients, and their covariance by the sum of scores of each cluster.
 
-    With the factors of Stata for few clusters, G / (G - 1) (n - 1) / (n - d) (Liang & Zeger 1986).
-    Rows (n,) have their information, weighted residual and cluster.
+    With the factors of Stata for few clusters, G / (G - 1) (n - 1) / (n - d) (Liang & Zeger 1986). The columns of the
+    design stand side by side (n, ...); rows (n,) have their information, weighted residual and cluster.
     """
-    n, d = design.shape
-    inverse = np.linalg.pinv(design.T @ (information[:, None] * design), hermitian=True).astype(float, copy=False)
-    scores = design * residual[:, None]
-    size = int(codes.max()) + 1
-    if size < n:
-        scores = np.stack([np.bincount(codes, column, size) for column in scores.T], axis=1)
-    size = len(np.unique(codes)) if size < n else n
-    return inverse, inverse @ (scores.T @ scores) @ inverse * (size / (size - 1) * (n - 1) / (n - d))
+    n, d, size = len(codes), sum(each.shape[1] for each in columns), int(codes.max()) + 1
+    clustered = size < n
+    total, meat, scores = np.zeros((d, d)), np.zeros((d, d)), np.zeros((d, size if clustered else 0))
+    for rows in pieces(n):
+        design = np.column_stack([each[rows] for each in columns])
+        total += design.T @ (information[rows, None] * design)
+        own = design * residual[rows, None]
+        if clustered:
+            scores += [np.bincount(codes[rows], column, size) for column in own.T]
+        else:
+            meat += own.T @ own
+    if clustered:
+        meat = scores @ scores.T
+    size = len(np.unique(codes)) if clustered else n
+    inverse = np.linalg.pinv(total, hermitian=True).astype(float, copy=False)
+    return inverse, inverse @ meat @ inverse * (size / (size - 1) * (n - 1) / (n - d))
 
 
 _QUESTION = "this compares groups where the prediction is the same; the model may be off in all groups alike"
@@ -743,10 +755,11 @@ def spline_basis(event: Floats, knots: int) -> Floats:
     """
     values, index, counts = np.unique(event, return_inverse=True, return_counts=True)
     if len(values) <= knots:
-        basis, _ = orthonormal((index[:, None] == np.arange(len(values))).astype(float))
-        return basis
+        return made_orthonormal((index == np.arange(len(values))[:, None]).astype(float)).T
     rank = (np.cumsum(counts) - counts / 2)[index] / len(event)
     places = np.unique(np.quantile(rank, (np.arange(knots) + 0.5) / knots))
-    columns = [np.ones(len(event)), rank, natural_spline(rank, places), clipped_logit(event)]
-    basis, _ = orthonormal(np.column_stack(columns))
-    return basis[:, basis.any(axis=0)]
+    columns = np.empty((3 + len(places), len(event)))
+    columns[0], columns[1], columns[-1] = 1, rank, clipped_logit(event)
+    for rows in pieces(len(event)):
+        columns[2:-1, rows] = natural_spline(rank[rows], places).T
+    return made_orthonormal(columns).T

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 
 from calibstat._dataclass import dataclass
-from calibstat._logistic import clipped_logit, expit, fit_logistic, linear_predictor, natural_spline, orthonormal
+from calibstat._logistic import clipped_logit, expit, fit_logistic, linear_predictor, made_orthonormal, natural_spline
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import HasParameters
 from calibstat.data.sample import Predictions
@@ -68,9 +68,8 @@ class LogisticSpline(HasParameters):
         linear = clipped_logit(over_the_prediction(self, predictions))
         columns = [np.ones(len(linear)), linear]
         if len(linear):
-            columns.append(natural_spline(linear, np.unique(np.quantile(linear, _KNOTS[self.n_knots]))))
-        basis, _ = orthonormal(np.column_stack(columns))
-        return LogisticGaps(predictions, basis[:, basis.any(axis=0)])
+            columns += [*natural_spline(linear, np.unique(np.quantile(linear, _KNOTS[self.n_knots]))).T]
+        return LogisticGaps(predictions, made_orthonormal(np.stack(columns)).T)
 
 
 def over_the_prediction(curve: object, predictions: Predictions) -> Floats:
