@@ -30,6 +30,7 @@ def test_true_errors_of_a_fitted_map_are_integrals():
     assert study.true_errors(Recalibrated(WORLD, platt)) == pytest.approx(errors, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_study_holds_the_true_errors_of_the_maps_that_it_fitted():
     found = study.FitAndJudge(WORLD, (500,))(np.random.default_rng(0))
     ece, squared = study.true_errors(WORLD)

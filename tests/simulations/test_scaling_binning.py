@@ -68,6 +68,7 @@ def test_the_masses_of_cells_are_those_between_their_edges():
     assert not study.well_balanced(np.array([0.2, 0.7, 0.1]))
 
 
+@pytest.mark.slow
 def test_scaling_binning_has_less_error_than_histogram_binning_if_the_truth_is_in_the_family(tmp_path):
     """Kumar et al. (2019), Theorem 4.1 and Section 4.1: 1 / n and B / n."""
     part = Repeats(study.TrueErrors(study.WORLDS[study.INSIDE], (500,), (50,)), 8)

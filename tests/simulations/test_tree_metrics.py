@@ -47,6 +47,7 @@ def test_the_spread_within_cells_by_hand():
         assert study.spread_within(cs.UniqueValues(), predictions) == 0
 
 
+@pytest.mark.slow
 def test_cells_hide_errors_from_ece_and_pde_adds_the_spread(bias):
     limit, truth = bias["limit"], bias["truth"]
     ece, pde = (limit.sel(measure=measure) for measure in ("ECE", "PDE"))
@@ -60,11 +61,13 @@ def test_cells_hide_errors_from_ece_and_pde_adds_the_spread(bias):
     assert (truth.sel(tree="200") > truth.sel(tree="20000")).all()
 
 
+@pytest.mark.slow
 def test_estimates_near_their_limits(bias):
     own = bias.sel(n=2000, tree="20000", leaves=32, cells=4)
     assert (np.abs(own["estimate"] - own["limit"]) < 0.05).all()
 
 
+@pytest.mark.slow
 def test_pde_is_less_biased_for_trees_that_are_far_too_sure_and_not_for_calibrated_ones(bias):
     """At the top of the tree, in the limit: an exact number for each tree."""
     nearer = study.limits_nearer(bias).sel(kind=study.BY_TREE)
