@@ -84,8 +84,9 @@ def ledger_sql(
     Examples
     --------
     >>> import calibstat as cs, sqlite3, pandas as pd
+    >>> from contextlib import closing
     >>> query = cs.ledger_sql("loans", y_true="defaulted", y_prob="risk", labels=(0, 1), dialect="sqlite")
-    >>> with sqlite3.connect(":memory:") as database:
+    >>> with closing(sqlite3.connect(":memory:")) as database:
     ...     _ = pd.DataFrame({"defaulted": [0, 1, 1], "risk": [0.2, 0.7, 0.7]}).to_sql("loans", database)
     ...     answer = pd.read_sql(query, database)
     >>> cs.Ledger.from_frame(answer, labels=(0, 1))

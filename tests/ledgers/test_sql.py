@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 
 import duckdb
 import numpy as np
@@ -33,7 +34,7 @@ def in_duckdb(frame, query, table="t"):
 
 
 def in_sqlite(frame, query):
-    with sqlite3.connect(":memory:") as database:
+    with closing(sqlite3.connect(":memory:")) as database:
         frame.to_sql("t", database)
         return pd.read_sql(query, database)
 
