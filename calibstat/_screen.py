@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Container, Mapping, Sequence
 from itertools import zip_longest
+from numbers import Integral
 from textwrap import wrap
 
 from calibstat._dataclass import dataclass
@@ -80,12 +81,15 @@ class Screen:
         Parameters
         ----------
         width : int, optional
-            The longest line; of sentences 100 letters at most. A table that is wider goes without its spare columns;
-            with `verbose`, and where that does not suffice, it is laid out in parts, one below the other.
+            The longest line, 40 letters at least; of sentences 100 letters at most. A table that is wider goes without
+            its spare columns; with `verbose`, and where that does not suffice, it is laid out in parts, one below the
+            other.
         verbose : bool
             Whether to show all columns, all notes and all details.
         """
-        width = terminal_width() if width is None else width
+        if width is not None and (isinstance(width, bool) or not isinstance(width, Integral)):
+            raise TypeError(f"width is {width!r}, but a whole number of letters is expected, such as 80")
+        width = terminal_width() if width is None else max(_NARROWEST, int(width))
         prose = min(width, WIDTH)
         spare = () if verbose else self.spare
         hidden = too_many(self.cells, spare, width)

@@ -188,9 +188,10 @@ _IN_WORDS = {
     "asked for as y_true and as y_prob": "asked for as --label and as --probs",
     "y_prob names the column": "--probs names the column",
     "are asked for as y_prob or variables": "are asked for",
-    "prevalence=": "--prevalence",
     "labels must be integers, booleans or strings": "labels are whole numbers, truth values or texts",
     "pass Sample(..., prevalence=)": "give --prevalence",
+    "prevalence=": "--prevalence",
+    ", for example y_true=numpy.repeat(y_true, counts)": "",
     "the columns of y_prob (": "the columns of --probs (",
     "if that is what y_prob holds": "if that is meant",
 }

@@ -59,17 +59,17 @@ def share(text: str) -> float:
     except ValueError:
         found = 0.0
     if not 0 < found < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1, such as {_meant(text)}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1{_meant(text)}")
     return found
 
 
 def _meant(text: str) -> str:
-    """Return the share that may be meant by a percentage, or a number with a decimal comma."""
+    """Name the share that may be meant by a percentage, or a number with a decimal comma; nothing for other texts."""
     number = text.strip().removeprefix("-").removesuffix("%").strip().replace(",", ".")
     if not re.fullmatch(r"\d+(\.\d+)?", number):
-        return "0.95"
+        return ""
     found = float(number) / (100 if "%" in text or float(number) > 1 else 1)
-    return f"{found:g}" if 0 < found < 1 else "0.95"
+    return f", such as {found:g}" if 0 < found < 1 else ""
 
 
 def two_costs(text: str) -> cs.DecisionLoss:

@@ -371,8 +371,9 @@ class Labels:
 
 
 def as_labels(found: Column) -> Labels:
-    """Take a column without missing values for labels; a ValueError if numbers are not whole."""
+    """Take a column without missing values for labels; a ValueError if numbers are not whole, or a text is none."""
     if found.names is not None:
+        _refuse_half_letters(found.names)
         return Labels(found.values, found.names)
     low, high = found.values.min(), found.values.max()
     if found.boolean:
@@ -383,6 +384,16 @@ def as_labels(found: Column) -> Labels:
     # Python integers: the difference of two small machine integers may overflow.
     span = int(low), int(high)
     return _far_apart(whole) if span[1] - span[0] > WIDEST_TABLE else Labels(whole, span=span)
+
+
+def _refuse_half_letters(names: Sequence[str]) -> None:
+    """Refuse texts with half of a letter, which cannot be written anywhere (a lone surrogate of UTF-16)."""
+    for name in names:
+        if any("\ud800" <= letter <= "\udfff" for letter in name):
+            raise ValueError(
+                f"y_true holds the label {name!r}, which is no text in Unicode (a lone surrogate): read it with its "
+                "own encoding, or rename it"
+            )
 
 
 def _whole(values: Array) -> Array:

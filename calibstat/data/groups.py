@@ -75,8 +75,11 @@ def cluster_factors(masses: Floats) -> tuple[Floats, float]:
     With leverages :math:`h_g`, the shares of the mass, the variance is :math:`\sum_g \psi_g^2 / (1 - h_g)` (CR2), which
     is unbiased where means of clusters are equally variable; Satterthwaite's degrees of freedom are those of such
     means, as of labels that are all alike in each cluster (Bell & McCaffrey 2002; MacKinnon, Nielsen & Webb 2023).
+    Of a single cluster there is no variance, and both are no numbers.
     """
     h = masses / masses.sum()
+    if len(h) == 1:
+        return np.full(1, np.nan), np.nan
     factor = 1 / (1 - h)
     pull, noise = factor * h, h**2  # V = psi' A psi, where A has factor - 2 pull + b and b - pull - pull'
     b, (m0, m1, m2) = float(pull @ h), (float(noise @ pull**power) for power in (0, 1, 2))

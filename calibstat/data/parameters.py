@@ -138,8 +138,13 @@ Tail: TypeAlias = Annotated[float, Limits(lambda value: 0 <= value < 0.5, "a num
 Positive: TypeAlias = Annotated[float, Limits(lambda value: 0 < value < np.inf, "a finite number above 0")]
 NotNegative: TypeAlias = Annotated[float, Limits(lambda value: 0 <= value < np.inf, "a finite number of at least 0")]
 Finite: TypeAlias = Annotated[float, Limits(lambda value: isfinite(float(value)), "a finite number")]
-Order: TypeAlias = Annotated[float, Limits(lambda value: 1 <= value < np.inf, "a finite number of at least 1")]
-Norm: TypeAlias = Annotated[float, Limits(lambda value: value >= 1, "a number of at least 1, or numpy.inf")]
+# Higher powers of small errors are below the smallest float, and that of a norm is nearly the maximum.
+_HIGHEST = 50
+Order: TypeAlias = Annotated[float, Limits(lambda value: 1 <= value <= _HIGHEST, f"a number from 1 to {_HIGHEST}")]
+Norm: TypeAlias = Annotated[
+    float,
+    Limits(lambda value: 1 <= value <= _HIGHEST or value == np.inf, f"a number from 1 to {_HIGHEST}, or numpy.inf"),
+]
 
 
 class HasParameters:

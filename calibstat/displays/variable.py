@@ -159,8 +159,9 @@ class VariableDisplay(Display):
         test = calibration_test(sample, whole, null="strong", n_resamples=n_resamples, level=level, rng=rng)
         curve = smoother(seen)
         values = seen.predictions.column(variable).values
+        first, last = curve.x[0], curve.x[-1]  # counted from the first, as large numbers lie far apart
         density, edges = np.histogram(
-            values, _STRIP_CELLS, (curve.x[0], curve.x[-1]), weights=all_weights(seen.predictions, None)
+            values - first, _STRIP_CELLS, (0.0, last - first), weights=all_weights(seen.predictions, None)
         )
         return cls(
             curve,
@@ -168,7 +169,7 @@ class VariableDisplay(Display):
             variable,
             pvalue=test.pvalue,
             null_mean=test.null_mean,
-            edges=edges,
+            edges=first + edges,
             density=density / max(density.max(), np.finfo(float).tiny),
             n=len(seen),
             lens=lens,

@@ -458,7 +458,7 @@ class EachClass(Forwarding):
     estimator : Estimator
         Evaluated with two outcomes, "the class" and "any other".
     norm : float
-        1 <= norm <= inf.
+        1 <= norm <= 50, or ``numpy.inf``.
 
     Raises
     ------

@@ -38,14 +38,14 @@ class PDE(Estimator):
     ----------
     binning : Binning
     p : float
-        1 <= p < inf.
+        1 <= p <= 50.
     placement : {"cell", "row"}
         For p > 1, whether the power is taken of each cell's mean deviation, as above, or of each row's deviation.
 
     Raises
     ------
     ValueError
-        If `p` is below 1 or infinite, or `placement` is neither.
+        If `p` is none of these, or `placement` is neither.
 
     Examples
     --------
@@ -130,14 +130,14 @@ class ECESweep(Estimator):
     Parameters
     ----------
     p : float
-        1 <= p < inf.
+        1 <= p <= 50.
     strategy : {"quantile", "uniform"}
         Cells of equal mass or of equal width (the paper's EM and EW), in the words of scikit-learn.
 
     Raises
     ------
     ValueError
-        If `p` is below 1 or infinite, or `strategy` is neither.
+        If `p` is none of these, or `strategy` is neither.
 
     Examples
     --------

@@ -40,12 +40,12 @@ class LpCE(CellwiseEstimator):
     ----------
     binning : Binning
     p : float
-        1 <= p < inf.
+        1 <= p <= 50.
 
     Raises
     ------
     ValueError
-        If `p` is below 1 or infinite.
+        If `p` is none of these.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class KDECE(Estimator):
     bandwidth : float
         Positive, without units.
     p : float
-        1 <= p < inf.
+        1 <= p <= 50.
 
     Raises
     ------

@@ -92,12 +92,12 @@ class Lp(Distance):
     Parameters
     ----------
     p : float
-        p >= 1; ``numpy.inf`` is the maximum norm.
+        1 <= p <= 50; ``numpy.inf`` is the maximum norm.
 
     Raises
     ------
     ValueError
-        If `p` is below 1.
+        If `p` is none of these.
 
     Examples
     --------

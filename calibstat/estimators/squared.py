@@ -49,12 +49,12 @@ class ECE(CellwiseEstimator):
     ----------
     binning : Binning
     p : float
-        p >= 1; ``numpy.inf`` for the largest error of a cell.
+        1 <= p <= 50; ``numpy.inf`` for the largest error of a cell.
 
     Raises
     ------
     ValueError
-        If `p` is below 1.
+        If `p` is none of these.
 
     Examples
     --------

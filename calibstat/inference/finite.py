@@ -18,7 +18,7 @@ from calibstat._dataclass import dataclass
 from calibstat._lazy import special
 from calibstat._text import counted
 from calibstat.data.arrays import NUMBERS_IN_CACHE, ROWS_IN_CACHE, Array, Floats, Ints, effective_number, numbered_codes
-from calibstat.data.rounding import ROUNDING, above_rounding, rounded_up
+from calibstat.data.rounding import ROUNDING, SAME, above_rounding, rounded_up
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.labels import CountsLaw, LabelLaw
 from calibstat.draws.streams import replicate
@@ -60,7 +60,10 @@ class Groups:
     @classmethod
     def of(cls, cells: Ints, weights: Floats, outcomes: Ints, n_classes: int, several: Floats | None = None) -> Groups:
         """Split cells (n,) by the octave of the weights (n,); each row may stand for `several`, of its weight each."""
-        octave = np.where(weights > 0, np.frexp(weights)[1] + 2**12, 0)
+        share = (
+            weights / (weights.max(initial=0.0) or 1.0) * (1 - SAME)
+        )  # of the largest weight, which is not alone in its octave
+        octave = np.where(weights > 0, np.frexp(share)[1] + 2**12, 0)
         octave -= octave.min()
         found, index = numbered_codes(cells * (octave.max() + 1) + octave)
         size = len(found)

@@ -289,6 +289,8 @@ class Ledger:
         """
         name = self._named(lens)
         table = self.table[self.table["lens"] == name]
+        if where is not None and not isinstance(where, Mapping):
+            raise TypeError(f"where is {where!r}, but a mapping is expected, such as where={{'site': 'north'}}")
         for column, wanted in (where or {}).items():
             if column not in self.by:
                 raise ValueError(f"the ledger does not keep {column!r} apart; its columns are {self.by!r}")

@@ -514,6 +514,12 @@ class FedRows:
         if not self.ids:
             return 0
         last, known = self.ids[-1], set(self.ids)
+        strangers = [name for name in ids if isinstance(name, str) != isinstance(last, str)]
+        if strangers:
+            raise TypeError(
+                f"id {strangers[0]!r} is of another kind than {last!r}, where the monitor stopped, so that neither is "
+                "the later one: pass ids as they were fed"
+            )
         old = [name for name in ids if name <= last]
         strange = [name for name in old if name not in known]
         forgotten = self.n > len(self.ids)

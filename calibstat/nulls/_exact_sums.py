@@ -135,7 +135,7 @@ def reach(laws: Sequence[Atoms], beyond: float = _BEYOND) -> float:
 # of the cells are transformed at once, and `ExactNull` adds the two halves.
 
 # Offsets closer than this share of a step are equal: for counts below 10^7 the rounding is smaller.
-_NOISE = 1e-8
+NOISE = 1e-8
 # Remainders below this share of a divisor are rounding errors, multiplied by the quotient. The finer comparison above
 # decides whether all terms lie on the lattice.
 _REMAINDER = 1e-4
@@ -191,19 +191,22 @@ def common_divisor(cells: Sequence[Atoms]) -> float:
             divisor = float(larger)
     # long ranges give the divisor more accurately than short differences
     for width in sorted(float(np.ptp(cell.values)) for cell in cells):
-        divisor = width / round(width / divisor)
+        times = round(width / divisor)
+        if times == 0:  # so short that it was taken for a remainder
+            return 0.0
+        divisor = width / times
     return divisor
 
 
 def _progressions(cell: Atoms, step: float) -> list[Progression] | None:
     """Split a cell's law by the offset of its terms from a lattice; None if there are too many offsets."""
     scaled = (cell.values - cell.values[0]) / step
-    whole = np.floor(scaled + _NOISE).astype(np.intp)
+    whole = np.floor(scaled + NOISE).astype(np.intp)
     part = scaled - whole
     order = np.argsort(part)
-    ends = np.flatnonzero(np.diff(part[order]) > _NOISE) + 1
+    ends = np.flatnonzero(np.diff(part[order]) > NOISE) + 1
     rows = np.split(order, ends) if len(ends) < _OFFSETS else []
-    if not rows or any(part[row[-1]] - part[row[0]] > _NOISE for row in rows):
+    if not rows or any(part[row[-1]] - part[row[0]] > NOISE for row in rows):
         return None
     return [Progression(float(part[row[-1]]), np.bincount(whole[row], cell.masses[row]).astype(float)) for row in rows]
 

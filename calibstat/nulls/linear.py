@@ -20,7 +20,7 @@ from calibstat.data.sample import GivenNames, Sample
 from calibstat.draws.poisson_binomial import CellCounts, fast_length, reach_of_sum, three_chances
 from calibstat.estimators.base import Estimator, Evaluator, Extreme
 from calibstat.lenses.base import Lens
-from calibstat.nulls._exact_sums import CERTAINLY_ZERO, Atoms, common_divisor, enumerate_sum, pooled
+from calibstat.nulls._exact_sums import CERTAINLY_ZERO, NOISE, Atoms, common_divisor, enumerate_sum, pooled
 from calibstat.nulls.base import Null, NullDistribution, strong_hypothesis, tie_slack
 
 # Few rows are enumerated: two halves of them with at most so many combinations each.
@@ -664,6 +664,8 @@ def _lattice_sum(found: LinearSum) -> AtomSum | None:
     if n_points > _LATTICE:
         return None
     place = np.rint(size / step).astype(np.intp)
+    if np.abs(size / step - place).max() > NOISE:
+        return None
     length = fast_length(math.ceil(n_points))
     angles = 2 * np.pi / length * np.arange(length // 2 + 1)
     waves = 1 - chance + chance * np.exp(-1j * np.outer(angles, place))

@@ -346,3 +346,8 @@ def test_biased_and_uninformative_columns_are_no_other_order(shift):
         cs.Sample(happened, 1 / (1 + np.exp(-(logits + shift))))
         cs.Sample(uneven, rng.dirichlet([1, 3, 9], 2000))
     assert caught == []
+
+
+def test_a_label_that_is_half_a_letter_is_refused():
+    with pytest.raises(ValueError, match=r"y_true holds the label '\\ud800', which is no text"):
+        cs.Sample(["a", "\ud800"] * 5, [0.2, 0.7] * 5)

@@ -171,3 +171,13 @@ def test_a_number_with_two_values_has_no_curve():
     sample = cs.Sample(rng.integers(0, 2, 200), rng.random(200), variables={"gender": gender})
     with pytest.raises(ValueError, match=r"2 distinct values, too few for a curve: take ReliabilityDisplay"):
         cs.VariableDisplay.compute(sample, "gender")
+
+
+def test_values_that_lie_close_together_and_far_from_zero():
+    rng = np.random.default_rng(0)
+    p = rng.random(120)
+    sample = cs.Sample(rng.random(120) < p, p, variables={"v": 1.7e18 + rng.integers(0, 5000, 120)})
+    drawn = cs.VariableDisplay.from_sample(sample, "v", n_resamples=19, rng=0)
+    assert drawn.edges[0] == drawn.curve.x[0]
+    assert drawn.density.max() == 1
+    drawn.close()

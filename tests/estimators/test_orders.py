@@ -126,7 +126,7 @@ def test_a_root_is_compared_by_its_square():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: cs.ECE(CELLS, 0.5), "p is 0.5; it must be a number of at least 1, or numpy.inf"),
+        (lambda: cs.ECE(CELLS, 0.5), "p is 0.5; it must be a number from 1 to 50, or numpy.inf"),
         (lambda: cs.ECE(CELLS, "2"), "p is '2', a text"),
         (lambda: cs.DebiasedL2(CELLS, root="yes"), "root is 'yes', a text; it must be True or False"),
     ],
@@ -134,3 +134,27 @@ def test_a_root_is_compared_by_its_square():
 def test_orders_and_roots_that_are_none(make, words):
     with pytest.raises((TypeError, ValueError), match=words.replace(".", r"\.")):
         make()
+
+
+@pytest.mark.parametrize("p", [20, 50])
+def test_high_orders_have_the_pvalue_of_nearly_the_largest(p):
+    rng = np.random.default_rng(0)
+    q = rng.random(2000)
+    for shift in (0.0, 0.05):
+        sample = cs.Sample(rng.random(2000) < np.clip(q + shift, 0, 1), q)
+        high, largest = (cs.calibration_test(sample, cs.ECE(cs.EqualMass(5), each), rng=0) for each in (p, np.inf))
+        assert high.pvalue == pytest.approx(largest.pvalue, abs=0.1)
+        assert high.null_mean == pytest.approx(largest.null_mean, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(lambda p, kind=kind: kind(p=p) for kind in (cs.ECE, cs.PDE, cs.LpCE)),
+        cs.Lp,
+        lambda p: cs.EachClass(cs.ECE(), p),
+    ],
+)
+def test_orders_whose_powers_are_below_the_smallest_float_are_refused(make):
+    with pytest.raises(ValueError, match="must be a number from 1 to 50"):
+        make(300)

@@ -248,3 +248,10 @@ def test_too_few_clusters_are_said_where_intervals_are_missing():
     measures = found.to_dict()["measures"]
     for name in ("oe", "intercept", "slope", "c_index", "brier", "scaled_brier"):
         assert (measures[name]["low"], measures[name]["high"]) == (None, None)
+
+
+def test_one_cluster_is_refused_without_a_warning():
+    rng = np.random.default_rng(0)
+    p = rng.random(80)
+    with pytest.raises(ValueError, match="at least 4 clusters are needed"):
+        cs.clinical_summary(cs.Sample(rng.random(80) < p, p, groups=np.zeros(80)), rng=0)

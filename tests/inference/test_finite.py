@@ -224,3 +224,18 @@ def test_outcomes_are_counted_by_the_order_of_their_chances():
     expected = np.zeros((finite.ORDERS, 2), dtype=int)
     np.add.at(expected, (finite.orders(chances), outcomes), 1)
     assert np.array_equal(finite._seen_in_orders(chances, outcomes), expected)
+
+
+@pytest.mark.parametrize("factor", [10.0, 1 / 3, 1.45, 1e-200, 1e200])
+def test_intervals_do_not_depend_on_a_common_factor_of_weights(factor):
+    rng = np.random.default_rng(1)
+    p, w = rng.random(300), rng.random(300) + 0.2
+    y = rng.random(300) < p**2
+    first, second = (cs.Sample(y, p, sample_weight=each) for each in (w, w * factor))
+    for estimator in (cs.ECE(), cs.DebiasedL2(), cs.ICI(), cs.Kuiper()):
+        low, high = cs.estimate(first, estimator, n_resamples=199, rng=0).confidence_interval
+        assert cs.estimate(second, estimator, n_resamples=199, rng=0).confidence_interval == pytest.approx((low, high))
+    margins = [
+        cs.equivalence_test(each, cs.ECE(), margin=0.1, n_resamples=199, rng=0).pvalue for each in (first, second)
+    ]
+    assert margins[0] == pytest.approx(margins[1])

@@ -48,13 +48,10 @@ def callables() -> Iterator[tuple[str, inspect.Signature]]:
             elif inspect.isclass(found) and not issubclass(found, BaseException):
                 if name not in GIVEN_BACK:
                     yield f"{prefix}{name}", inspect.signature(found)
-                # From Python 3.13 on a cached property is a routine, though nobody can call it.
                 for method, value in inspect.getmembers(found, inspect.isroutine):
-                    if (
-                        method[0] != "_"
-                        and callable(value)
-                        and (getattr(value, "__module__", "") or "").startswith("calibstat")
-                    ):
+                    ours = (getattr(value, "__module__", "") or "").startswith("calibstat")
+                    # From Python 3.13 on a cached property is a routine, though nobody can call it.
+                    if method[0] != "_" and ours and callable(value):
                         yield f"{prefix}{name}.{method}", inspect.signature(value)
 
 

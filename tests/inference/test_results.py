@@ -339,3 +339,13 @@ def test_a_measure_of_discrimination_is_not_headed_as_one_of_calibration():
     sample = cs.Sample([0, 1, 0, 1] * 30, [0.2, 0.6, 0.4, 0.9] * 30)
     heads = [cs.estimate(sample, each, n_resamples=99, rng=0)._table()[0][0] for each in (cs.AUC(), cs.ECE())]
     assert heads == ["of", "calibration of"]
+
+
+def test_a_width_is_a_whole_number_and_no_line_is_shorter_than_a_word():
+    rng = np.random.default_rng(0)
+    p = rng.random(400)
+    found = cs.calibration_test(cs.Sample(rng.random(400) < p, p), cs.ECE(), rng=0)
+    assert found.to_text(0) == found.to_text(-3) == found.to_text(40)
+    for width in (1.5, True, "80"):
+        with pytest.raises(TypeError, match=f"width is {width!r}, but a whole number of letters is expected"):
+            found.to_text(width)

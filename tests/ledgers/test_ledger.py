@@ -279,3 +279,8 @@ def test_rows_that_are_all_certain_have_a_law():
     rows = cs.Ledger.count(cs.Sample([0, 0, 1, 0], [1.0, 0.0, 1.0, 0.0])).sample()
     found = cs.estimate(rows, cs.BrierScore(), rng=0)
     assert (found.estimate, found.null_mean) == (0.25, 0)
+
+
+def test_rows_are_asked_for_by_a_mapping():
+    with pytest.raises(TypeError, match="where is 'site', but a mapping is expected"):
+        cs.Ledger.count(rows(200), by=["site"]).sample(where="site")

@@ -814,3 +814,10 @@ def test_a_state_nested_too_deeply_is_refused(tmp_path):
         np.savez(file, settings=np.array("[" * 100_000))
     with pytest.raises(ValueError, match="does not hold the state of a monitor, or is damaged"):
         Monitor.load(tmp_path / "state")
+
+
+def test_ids_of_another_kind_are_not_compared():
+    monitor = Monitor()
+    monitor.update([0.2, 0.3], [0, 1], id=["a", "b"])
+    with pytest.raises(TypeError, match="id 1 is of another kind than 'b', where the monitor stopped"):
+        monitor.seen_before([1, 2])

@@ -209,3 +209,18 @@ def test_no_saddlepoint_is_used_where_its_terms_cancel_in_the_tails_alone(seed, 
     assert (np.abs(off) < 4 * np.sqrt(levels * (1 - levels) / 2000)).all() == accurate
     result = cs.calibration_test(sample, score, rng=0)
     assert result.null_distribution.description.startswith("saddlepoint") == accurate
+
+
+@pytest.mark.parametrize("ratio", [1e2, 5e3, 1e4, 1e8, 1.00005])
+@pytest.mark.parametrize("heavy", [1, 100])
+def test_weights_of_two_sizes_however_far_apart_have_a_pvalue(ratio, heavy):
+    """On a lattice, short numbers were taken for remainders of long ones."""
+    rng = np.random.default_rng(0)
+    p = rng.random(200)
+    weights = np.where(np.arange(200) < heavy, ratio, 1.0)
+    sample = cs.Sample(rng.random(200) < p, p, sample_weight=weights / weights.mean())
+    for estimator in (cs.MeanCalibration(), cs.ZeroOneLoss()):
+        found, redrawn = (
+            cs.calibration_test(sample, estimator, null=null, rng=0) for null in (None, cs.Consistency(9999))
+        )
+        assert found.pvalue == pytest.approx(redrawn.pvalue, abs=0.06)  # 999 redraws
