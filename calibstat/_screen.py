@@ -6,7 +6,6 @@ import re
 import shutil
 from collections.abc import Container, Mapping, Sequence
 from itertools import zip_longest
-from numbers import Integral
 from textwrap import wrap
 
 from calibstat._dataclass import dataclass
@@ -87,9 +86,9 @@ class Screen:
         verbose : bool
             Whether to show all columns, all notes and all details.
         """
-        if width is not None and (isinstance(width, bool) or not isinstance(width, Integral)):
+        if width is not None and type(width) is not int:
             raise TypeError(f"width is {width!r}, but a whole number of letters is expected, such as 80")
-        width = terminal_width() if width is None else max(_NARROWEST, int(width))
+        width = terminal_width() if width is None else max(_NARROWEST, width)
         prose = min(width, WIDTH)
         spare = () if verbose else self.spare
         hidden = too_many(self.cells, spare, width)

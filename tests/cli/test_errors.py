@@ -9,6 +9,7 @@ import textwrap
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from calibstat.cli.main import main
@@ -479,3 +480,19 @@ def test_what_is_wrong_inside_a_study_names_the_study(tmp_path):
     path.write_text('seed = 0\nn = [50]\n[models]\na = "Beta(1, 1)"\n')
     with pytest.raises(ValueError, match=r"study\.toml: a 'Beta\(1, 1\)': there is no 'Beta'"):
         read_study(path)
+
+
+def test_advice_about_weights_is_in_options(run, tmp_path):
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    y = (rng.random(300) < p).astype(int)
+    table = pd.DataFrame({"y": y, "p": p, "by_label": 1 + y, "counts": rng.integers(5, 50, 300)})
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    asked = ("test", tmp_path / "rows.csv", "--label", "y", "--probs", "p", "--estimator", "ECE")
+    code, _, err = run(*asked, "--weights", "by_label")
+    assert code == 2
+    assert "give --prevalence, the share of each class in the population" in err
+    code, _, err = run(*asked, "--weights", "counts", "--n-resamples", "19")
+    assert code == 0
+    assert "repeat each row as often; if not, divide them by their mean" in err
+    assert "'0' is not a number between 0 and 1 (see" in run(*asked, "--require-within", "0")[2]
