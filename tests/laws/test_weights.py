@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -158,3 +160,26 @@ def test_weights_matter(entry):
         uneven = np.where(np.arange(len(sample)) % 4 < 2, 1.0, 9.0)
         changes.append(np.abs(entry.numbers(weighted(sample, uneven)) - entry.numbers(sample)).max())
     assert max(changes) > 1e-6
+
+
+@pytest.mark.slow
+@every(WEIGHTED)
+def test_pvalues_and_intervals_have_no_unit_of_weight(entry):
+    sample = make_sample(min(entry.classes), n=150)
+    weights = np.random.default_rng(0).uniform(0.2, 1.2, 150)
+    first, second = (weighted(sample, weights * factor) for factor in (1.0, 3.7))
+
+    def said(each: cs.Sample) -> list[float]:
+        test = cs.calibration_test(each, entry.thing, null=cs.Consistency(49), rng=0)
+        found = cs.estimate(each, entry.thing, n_resamples=49, rng=0).confidence_interval
+        return [test.pvalue, test.null_mean, *(() if found is None else (found.low, found.high))]
+
+    try:
+        expected = said(first)
+    except ValueError as refused:
+        with pytest.raises(ValueError, match=re.escape(str(refused)[:40])):
+            said(second)
+    else:
+        # Of three outcomes the most variable direction may be any of several, which rounding chooses.
+        alike = 1e-6 if min(entry.classes) == 2 else 0.2
+        assert said(second) == pytest.approx(expected, rel=alike, abs=1e-9, nan_ok=True)
