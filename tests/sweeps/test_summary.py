@@ -32,7 +32,7 @@ def found():
         interval=interval,
         n_repeats=40,
         rng=3,
-    ).run(progress=False)
+    ).run(block=40, progress=False)
 
 
 AT = {"model": "off", "n": 100, "n_bins": 8}
