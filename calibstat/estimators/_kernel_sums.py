@@ -23,6 +23,9 @@ from calibstat.estimators.kernels import Kernel, scipy_gains
 
 # Within a segment exponents stay below this: exp(300) squared times any realistic sum is below the largest float.
 _LONGEST_SEGMENT = 300.0
+# So many bandwidths away the kernel is zero in floats.
+_FAR_APART = 1000.0
+_SMALL = 1e-290
 # Up to so many rows they are kept for further vectors.
 _KEPT_LINE = 2**18
 # So many vectors, on lines of at most so many rows, are multiplied by matrices, in blocks of so many rows: a cumulative
@@ -121,9 +124,10 @@ class LineSums(PairSums):
         values = np.full((n_blocks, _IN_A_BLOCK), self.values[-1])
         values.flat[: len(self.values)] = self.values
         starts, ends = values[:, :1], values[:, -1:]
-        within = np.tril(np.exp(-np.abs(values[:, :, None] - values[:, None, :]) / bandwidth), k=-1)
-        edges = np.exp(-np.stack([ends - values, values - starts], axis=1) / bandwidth)
-        return np.concatenate([within, edges], axis=1), np.tril(np.exp(-np.abs(starts - ends.T) / bandwidth), k=-1)
+        with np.errstate(over="ignore"):
+            within = np.tril(np.exp(-np.abs(values[:, :, None] - values[:, None, :]) / bandwidth), k=-1)
+            edges = np.exp(-np.stack([ends - values, values - starts], axis=1) / bandwidth)
+            return np.concatenate([within, edges], axis=1), np.tril(np.exp(-np.abs(starts - ends.T) / bandwidth), k=-1)
 
     def _segments(self, bandwidth: float) -> Iterable[Segment]:
         """Return the segments of the line; those of a long one are computed anew each time."""
@@ -136,13 +140,13 @@ class LineSums(PairSums):
     def _cut(self, bandwidth: float) -> Iterator[Segment]:
         """Yield segments of at most so many rows that they stay in the cache."""
         for first in range(0, len(self.values), ROWS_IN_CACHE):
-            some, following = self.values[first : first + ROWS_IN_CACHE], self.values[first + ROWS_IN_CACHE :][:1]
-            position = (some - some[0]) / bandwidth
+            line = _positions(self.values[first : first + ROWS_IN_CACHE + 1], bandwidth)
+            position, following = line[:ROWS_IN_CACHE], line[ROWS_IN_CACHE:]
             starts = np.append(0, np.flatnonzero(np.diff(np.floor(position / _LONGEST_SEGMENT))) + 1)
-            stops = np.append(starts[1:], len(some))
+            stops = np.append(starts[1:], len(position))
             up = position - np.repeat(position[starts], stops - starts)
             np.exp(up, out=up)
-            ends = np.append(position[starts[1:]], (following - some[0]) / bandwidth if len(following) else np.inf)
+            ends = np.append(position[starts[1:]], following if len(following) else np.inf)
             down, decay = 1 / up, np.exp(position[starts] - ends)
             for start, stop, left in zip(starts.tolist(), stops.tolist(), decay.tolist(), strict=True):
                 yield slice(first + start, first + stop), up[start:stop], down[start:stop], left
@@ -321,6 +325,17 @@ _FEWEST_PROBES = 32
 _COMPONENTS_AT_ONCE = 64
 # With more classes the smaller part, of single pairs, is left out: it has K^3 / 6 components.
 _MOST_CLASSES = 20
+
+
+def _positions(values: Floats, bandwidth: float) -> Floats:
+    """Return how many bandwidths values, from small to large, lie above the first; as far as it matters."""
+    unit = 1.0 if bandwidth > _SMALL else 2.0**60  # processors do not divide by the smallest floats
+    place, width = (values - values[0]) * unit, max(bandwidth, 5e-324) * unit  # half of the smallest float is none
+    with np.errstate(over="ignore"):
+        position: Floats = place / width
+    if np.isinf(position[-1]):  # beyond the largest float: those that are this far apart have nothing in common
+        position = np.append(0.0, np.cumsum(np.minimum(np.diff(place), _FAR_APART * width) / width))
+    return position
 
 
 def third_cumulant(chances: Floats, masses: Floats, sums: PairSums, rng: np.random.Generator) -> tuple[float, float]:

@@ -50,8 +50,11 @@ class Kernel(HasParameters, ABC):
 
     def matrices(self, first: Floats, second: Floats, bandwidths: tuple[float, ...]) -> list[Floats]:
         """Return the kernel of all pairs of rows, (..., a, b), at each bandwidth."""
-        distance = self.distance(first, second)
-        return [self.profile(distance / bandwidth) for bandwidth in bandwidths]
+        return self._profiles(self.distance(first, second), bandwidths)
+
+    def _profiles(self, distance: Floats, bandwidths: tuple[float, ...]) -> list[Floats]:
+        with np.errstate(over="ignore"):  # the kernel is zero at any distance that has no float
+            return [self.profile(distance / bandwidth) for bandwidth in bandwidths]
 
 
 @final
@@ -117,14 +120,14 @@ class GaussianKernel(Kernel):
         """
         norms = (first**2).sum(axis=-1), (second**2).sum(axis=-1)
         largest = max((float(norm.max()) for norm in norms if norm.size), default=0.0)
-        if min(bandwidths) ** 2 < _ROUNDING_OF_SQUARES * largest:
-            distance = self.distance(first, second)
-            return [self.profile(distance / bandwidth) for bandwidth in bandwidths]
+        least = min(bandwidths)
+        if least * least < _ROUNDING_OF_SQUARES * largest:
+            return self._profiles(self.distance(first, second), bandwidths)
         left = np.concatenate([first, -0.5 * norms[0][..., None], np.ones((*norms[0].shape, 1))], axis=-1)
         right = np.concatenate([second, np.ones((*norms[1].shape, 1)), -0.5 * norms[1][..., None]], axis=-1)
         found = []
         for bandwidth in bandwidths:
-            exponent = (left / bandwidth**2) @ np.swapaxes(right, -1, -2)
+            exponent = (left / bandwidth / bandwidth) @ np.swapaxes(right, -1, -2)
             found.append(np.exp(exponent, out=exponent))
         return found
 

@@ -247,3 +247,17 @@ def test_the_kernel_error_is_a_seminorm():
         one, other = evaluate(rows + first), evaluate(rows + second)
         assert abs(one - other) <= evaluate(rows + first - second) + 1e-12
         assert evaluate(rows - 3 * first) == pytest.approx(3 * one)
+
+
+@pytest.mark.parametrize("bandwidth", [5e-324, 2.4e-310, 1e-300, 1e-160, 1e160, 1e300, 1.7e308])
+@pytest.mark.parametrize("make", [cs.SKCE, cs.SmoothECE, cs.KDECE, lambda h: cs.SKCE(h, kernel=cs.GaussianKernel())])
+def test_bandwidths_at_the_ends_of_floats_are_limits(make, bandwidth):
+    rng = np.random.default_rng(0)
+    p = np.append(rng.random(50), [1e-310, 2e-310, 3e-310])
+    sample = cs.Sample(rng.random(53) < p, p, labels=[False, True])
+    if bandwidth > 1:
+        assert make(bandwidth)(sample) == pytest.approx(make(1e6)(sample), rel=1e-4)
+    else:
+        found = make(bandwidth)(sample)
+        assert np.isfinite(found)
+        assert make is not cs.SKCE or abs(found) < 1e-12  # no two rows are alike
