@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import signal
@@ -42,7 +43,7 @@ def written_whole(path: str | Path) -> Iterator[Path]:
             raise OSError(error.errno, error.strerror, str(path)) from error
         return
     target = _followed(path)
-    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    mode = _mode_of(target)
     with _new_beside(target, mode) as place:
         _clear_what_was_left(target.parent)
         yield place
@@ -62,10 +63,20 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         if place.exists() and not place.is_file():
             os.close(os.open(place, os.O_WRONLY | os.O_NONBLOCK))
         else:
-            with _new_beside(place, stat.S_IMODE(place.stat().st_mode) if place.exists() else None):
+            with _new_beside(place, _mode_of(place)):
                 pass
     except OSError as error:
         raise ValueError(f"{str(path)!r} may not be written ({error.strerror}); name another file") from error
+
+
+def _mode_of(place: Path) -> int | None:
+    """Return the mode of a file, None where there is none; a name that no file can have is an OSError."""
+    try:
+        return stat.S_IMODE(place.stat().st_mode)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP):  # a link in a circle is replaced
+            return None
+        raise
 
 
 def _followed(path: str | os.PathLike[str]) -> Path:

@@ -138,9 +138,12 @@ Tail: TypeAlias = Annotated[float, Limits(lambda value: 0 <= value < 0.5, "a num
 Positive: TypeAlias = Annotated[float, Limits(lambda value: 0 < value < np.inf, "a finite number above 0")]
 NotNegative: TypeAlias = Annotated[float, Limits(lambda value: 0 <= value < np.inf, "a finite number of at least 0")]
 Finite: TypeAlias = Annotated[float, Limits(lambda value: isfinite(float(value)), "a finite number")]
-# Higher powers of small errors are below the smallest float, and that of a norm is nearly the maximum.
-_HIGHEST = 50
-Order: TypeAlias = Annotated[float, Limits(lambda value: 1 <= value <= _HIGHEST, f"a number from 1 to {_HIGHEST}")]
+# Higher powers of small errors are below the smallest float, and such a norm is nearly the maximum. Of powers without
+# their root, small values would be within rounding of zero.
+_HIGHEST, _HIGHEST_POWER = 50, 10
+Order: TypeAlias = Annotated[
+    float, Limits(lambda value: 1 <= value <= _HIGHEST_POWER, f"a number from 1 to {_HIGHEST_POWER}")
+]
 Norm: TypeAlias = Annotated[
     float,
     Limits(lambda value: 1 <= value <= _HIGHEST or value == np.inf, f"a number from 1 to {_HIGHEST}, or numpy.inf"),

@@ -38,7 +38,7 @@ class PDE(Estimator):
     ----------
     binning : Binning
     p : float
-        1 <= p <= 50.
+        1 <= p <= 10.
     placement : {"cell", "row"}
         For p > 1, whether the power is taken of each cell's mean deviation, as above, or of each row's deviation.
 
@@ -130,7 +130,7 @@ class ECESweep(Estimator):
     Parameters
     ----------
     p : float
-        1 <= p <= 50.
+        1 <= p <= 10.
     strategy : {"quantile", "uniform"}
         Cells of equal mass or of equal width (the paper's EM and EW), in the words of scikit-learn.
 

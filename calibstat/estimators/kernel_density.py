@@ -40,7 +40,7 @@ class LpCE(CellwiseEstimator):
     ----------
     binning : Binning
     p : float
-        1 <= p <= 50.
+        1 <= p <= 10.
 
     Raises
     ------
@@ -98,7 +98,7 @@ class KDECE(Estimator):
     bandwidth : float
         Positive, without units.
     p : float
-        1 <= p <= 50.
+        1 <= p <= 10.
 
     Raises
     ------

@@ -148,13 +148,33 @@ def test_high_orders_have_the_pvalue_of_nearly_the_largest(p):
 
 
 @pytest.mark.parametrize(
-    "make",
+    ("make", "most"),
     [
-        *(lambda p, kind=kind: kind(p=p) for kind in (cs.ECE, cs.PDE, cs.LpCE)),
-        cs.Lp,
-        lambda p: cs.EachClass(cs.ECE(), p),
+        (lambda p: cs.ECE(p=p), 50),
+        (cs.Lp, 50),
+        (lambda p: cs.EachClass(cs.ECE(), p), 50),
+        (lambda p: cs.PDE(p=p), 10),
+        (lambda p: cs.LpCE(p=p), 10),
+        (lambda p: cs.KDECE(0.1, p=p), 10),
     ],
 )
-def test_orders_whose_powers_are_below_the_smallest_float_are_refused(make):
-    with pytest.raises(ValueError, match="must be a number from 1 to 50"):
-        make(300)
+def test_orders_whose_powers_are_below_the_smallest_float_are_refused(make, most):
+    make(most)
+    with pytest.raises(ValueError, match=f"must be a number from 1 to {most}"):
+        make(most + 1)
+
+
+def test_a_power_and_its_root_have_the_same_pvalue():
+    """Ties are told by the size of the statistic, of which a high power of a small error is none."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        q = rng.uniform(0.3, 0.7, 100)
+        sample = cs.Sample(rng.random(100) < q, q)
+        root, power = (
+            cs.calibration_test(sample, each(cs.EqualMass(5), p=10), null=cs.Consistency(999), rng=0)
+            for each in (cs.ECE, cs.LpCE)
+        )
+        assert power.pvalue == pytest.approx(root.pvalue, abs=0.06)
+        assert cs.calibration_test(sample, cs.LpCE(cs.EqualMass(5), p=10), rng=0).pvalue == pytest.approx(
+            root.pvalue, abs=0.06
+        )
