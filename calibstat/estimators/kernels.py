@@ -180,6 +180,7 @@ def _block(predictions: Predictions, key: str | int | EllipsisType) -> Floats:
         return (variable.values[:, None] == np.arange(len(variable.levels))).astype(float)
     values = variable.values
     if len(predictions.keys) > 1 and len(values):
+        values = np.ldexp(values, -np.frexp(np.abs(values).max())[1])  # squares of which are floats
         values = values / (values.std() or 1.0)
     return np.stack([-values, values], axis=1)
 

@@ -261,3 +261,15 @@ def test_bandwidths_at_the_ends_of_floats_are_limits(make, bandwidth):
         found = make(bandwidth)(sample)
         assert np.isfinite(found)
         assert make is not cs.SKCE or abs(found) < 1e-12  # no two rows are alike
+
+
+@pytest.mark.parametrize("unit", [1e100, 1e200, 1e300, 1e-170, 1e-300])
+def test_a_variable_beside_predictions_has_no_unit(unit):
+    rng = np.random.default_rng(0)
+    p, age = rng.beta(2, 2, 200), rng.uniform(20, 80, 200)
+    y = rng.random(200) < np.clip(p + (age - 50) / 100, 0, 1)
+    for estimator in (cs.SKCE(), cs.UCME(5)):
+        own, other = (
+            (cs.Given(..., "age") | estimator)(cs.Sample(y, p, variables={"age": each})) for each in (age, age * unit)
+        )
+        assert other == pytest.approx(own)
