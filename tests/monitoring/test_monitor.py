@@ -786,8 +786,9 @@ def test_a_state_that_was_edited_is_refused_even_if_its_checksum_is_that_of_the_
     assert other.to_dict() == before
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (7,), (2, 3, 4)])
-@pytest.mark.parametrize("kind", [float, "U3"])
+@pytest.mark.parametrize(
+    ("shape", "kind"), [((), float), ((0,), float), ((7,), float), ((2, 3, 4), float), ((7,), "U3")]
+)
 def test_arrays_of_a_state_with_another_shape_or_type_are_refused(shape, kind, tmp_path):
     p, y = world(2100)
     monitor = Monitor()
