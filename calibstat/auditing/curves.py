@@ -484,19 +484,16 @@ def sandwich(columns: Sequence[Floats], information: Floats, residual: Floats, c
     design stand side by side (n, ...); rows (n,) have their information, weighted residual and cluster.
     """
     n, d, size = len(codes), sum(each.shape[1] for each in columns), int(codes.max()) + 1
-    clustered = size < n
-    total, meat, scores = np.zeros((d, d)), np.zeros((d, d)), np.zeros((d, size if clustered else 0))
+    total, meat = np.zeros((2, d, d))
     for rows in pieces(n):
         design = np.column_stack([each[rows] for each in columns])
         total += design.T @ (information[rows, None] * design)
-        own = design * residual[rows, None]
-        if clustered:
-            scores += [np.bincount(codes[rows], column, size) for column in own.T]
-        else:
-            meat += own.T @ own
-    if clustered:
-        meat = scores @ scores.T
-    size = len(np.unique(codes)) if clustered else n
+        meat += design.T @ (residual[rows, None] ** 2 * design)
+    if size < n:
+        scores = np.stack([np.bincount(codes, column * residual, size) for each in columns for column in each.T])
+        meat, size = scores @ scores.T, len(np.unique(codes))
+    else:
+        size = n
     inverse = np.linalg.pinv(total, hermitian=True).astype(float, copy=False)
     return inverse, inverse @ meat @ inverse * (size / (size - 1) * (n - 1) / (n - d))
 
