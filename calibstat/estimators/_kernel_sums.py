@@ -25,6 +25,7 @@ from calibstat.estimators.kernels import Kernel, scipy_gains
 _LONGEST_SEGMENT = 300.0
 # So many bandwidths away the kernel is zero in floats.
 _FAR_APART = 1000.0
+# Bandwidths below this are brought into the range where processors divide.
 _SMALL = 1e-290
 # Up to so many rows they are kept for further vectors.
 _KEPT_LINE = 2**18

@@ -138,7 +138,7 @@ class _DensityEvaluator(Evaluator):
         self.p = estimator.p
         self.predictions = predictions
         rows = predictions.chances
-        shape = rows / max(estimator.bandwidth, 1e-300)
+        shape = rows / max(estimator.bandwidth, 1e-300)  # which are floats; each row is alone long before
         # log density at z: constant + sum_k (p_jk / bandwidth) log z_k
         self.constant = gammaln(shape.sum(axis=1) + rows.shape[1]) - gammaln(shape + 1).sum(axis=1)
         self.shape_parameters = shape

@@ -127,7 +127,6 @@ def saddlepoint_law(name: str, cumulants: Cumulants, reach: tuple[float, float])
     `cumulants` takes t to K, K' and K''; beyond the two t of `reach` tails count as there.
     """
     scale = float(np.sqrt(cumulants(0.0)[2]))
-
     step = _CENTRE / scale
     _refuse_skewed((cumulants(step)[2] - cumulants(-step)[2]) / (2 * step) / scale**3)
 

@@ -297,7 +297,8 @@ class Mesh:
 
     def smoothed(self, coefficients: Floats, bandwidth: Floats) -> Floats:
         """Return the integral (R,) of the absolute value of the masses smoothed with bandwidths (R,)."""
-        damped = np.multiply.outer(-(np.minimum(bandwidth, 1e100) ** 2), self.decay)
+        wide = np.minimum(bandwidth, 1e100)  # squares of which are floats; all is smooth long before
+        damped = np.multiply.outer(-(wide**2), self.decay)
         np.exp(np.maximum(damped, _NOTHING, out=damped), out=damped)
         damped *= coefficients
         return _integral_of_absolute(dct(damped, type=1, axis=1, overwrite_x=True), self.n_cells)

@@ -60,9 +60,8 @@ class Groups:
     @classmethod
     def of(cls, cells: Ints, weights: Floats, outcomes: Ints, n_classes: int, several: Floats | None = None) -> Groups:
         """Split cells (n,) by the octave of the weights (n,); each row may stand for `several`, of its weight each."""
-        share = (
-            weights / (weights.max(initial=0.0) or 1.0) * (1 - SAME)
-        )  # of the largest weight, which is not alone in its octave
+        # A share of the largest weight, which would be alone in its octave if it were not a little less.
+        share = weights / (weights.max(initial=0.0) or 1.0) * (1 - SAME)
         octave = np.where(weights > 0, np.frexp(share)[1] + 2**12, 0)
         octave -= octave.min()
         found, index = numbered_codes(cells * (octave.max() + 1) + octave)

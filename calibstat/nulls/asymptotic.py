@@ -79,9 +79,9 @@ class Asymptotic(Null):
     * `CalibrationBelt`: its law, mixed over the degrees that may be selected (Nattino et al. 2014);
     * `SKCE` and its blocks, with one bandwidth: the shifted gamma law (Pearson's type III) with the exact mean 0,
       variance and third cumulant; in blocks of two rows, whose tail is heavier, the saddlepoint law of independent
-      pairs (Lugannani & Rice 1980). Both are refused where the skewness exceeds 4, as
-      where few events are expected. Above 750 rows of two classes that are not on a line, and above 1500 / K rows of K
-      classes, part of the third cumulant comes from random probes, which `rng` draws: the result states the error.
+      pairs (Lugannani & Rice 1980). Both are refused where the skewness exceeds 4, as where few events are
+      expected. Above 750 rows of two classes that are not on a line, and above 1500 / K rows of K classes, part of the
+      third cumulant comes from random probes, which `rng` draws: the result states the error.
 
     With weights the variances are those of the weighted sums. Unequal weights need more rows: with log-normal ones,
     whose logarithms have a standard deviation of 0.5, 1 and 1.5, and uniform predictions, HosmerLemeshow(10) rejected
