@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from functools import lru_cache, partial
 from multiprocessing import resource_tracker
 from typing import Any, TypeAlias
@@ -18,6 +19,7 @@ from typing import Any, TypeAlias
 import dask
 import distributed
 import numpy as np
+from dask.system import CPU_COUNT
 from dask.utils import parse_timedelta
 from distributed import Client
 
@@ -50,12 +52,17 @@ def on_threads(study: Study, bundles: Sequence[Sequence[Unit]], block: int, take
             if not ended.is_set():
                 take(found)
 
-    tasks = [_dask.delayed(partial(run, bundle), pure=False)() for bundle in bundles]
+    tasks = [_dask.delayed(partial(copy_context().run, run, bundle), pure=False)() for bundle in bundles]
+    given = _dask.config.get("pool", None)
+    # Dask never ends a pool of its own: a thread that Ctrl-C has met when it started would keep the process alive.
+    pool = given or ThreadPoolExecutor(_dask.config.get("num_workers", None) or CPU_COUNT)
     try:
         with one_blas_thread:
-            _dask.compute(*tasks, scheduler="threads", optimize_graph=False)
+            _dask.compute(*tasks, scheduler="threads", pool=pool, optimize_graph=False)
     finally:
         ended.set()
+        if given is None:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def on_cluster(client: Any, study: Study, bundles: Sequence[Sequence[Unit]], block: int, take: Take) -> None:

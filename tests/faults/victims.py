@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 import calibstat as cs
+from calibstat._files import Interrupts
 from calibstat.cli.calibrate import FileRows, write_rows
 from calibstat.cli.main import build_parser, main
 from calibstat.cli.report import _made_before
@@ -31,21 +32,23 @@ _COPIES = multiprocessing.get_context("fork")
 
 
 def started(task, *arguments):
-    """Start a task in a process of its own, and return it; one that is interrupted by Ctrl-C exits with 130."""
-    process = (_SERVER if task in (sweep, command) else _COPIES).Process(
-        target=_run, args=(task, *arguments), daemon=True
-    )
+    """Start a task in a process of its own, and return it when it begins; one that Ctrl-C interrupts exits with 130."""
+    kind = _SERVER if task in (sweep, command) else _COPIES
+    begins = kind.Event()
+    process = kind.Process(target=_run, args=(begins, task, *arguments), daemon=True)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the task begins, which hears it
     process.start()
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    assert begins.wait(120), "it does not begin"
     return process
 
 
-def _run(task, *arguments):
+def _run(begins, task, *arguments):
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 2)
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        begins.set()
         task(*arguments)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -55,13 +58,11 @@ def sweep(store, block):
     slow_study.make().run(store=store, progress=False, block=block)
 
 
-def command(arguments, folder, begun=None):
-    """Run a command in a folder, and say when it has begun; what it prints is not shown."""
+def command(arguments, folder):
+    """Run a command in a folder; what it prints is not shown."""
     os.chdir(folder)
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
-    if begun is not None:
-        begun.set()
     code = main(arguments)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is over
     sys.exit(code)
@@ -69,9 +70,7 @@ def command(arguments, folder, begun=None):
 
 def command_ended_at_random(rng, how, seconds, arguments, folder):
     """Run a command, and end it after a random time, below so many seconds, from when it has begun; return its code."""
-    begun = _SERVER.Event()
-    process = started(command, arguments, folder, begun)
-    assert begun.wait(120), "it does not begin"
+    process = started(command, arguments, folder)
     process.join(float(rng.uniform(0, seconds)))
     if process.is_alive():
         os.kill(process.pid, how)
@@ -80,9 +79,12 @@ def command_ended_at_random(rng, how, seconds, arguments, folder):
 
 
 def write_for_ever(writers, path):
-    """Write one state after the other, until somebody stops it."""
-    for write in cycle(writers):
-        write(path)
+    """Write one state after the other, until somebody stops it; Python loses a Ctrl-C where it clears a file away."""
+    with Interrupts() as interrupts:
+        for write in cycle(writers):
+            write(path)
+            if interrupts.came:
+                raise KeyboardInterrupt
 
 
 def rows(which):

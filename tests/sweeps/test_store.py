@@ -277,6 +277,24 @@ def test_nothing_is_written_once_an_interrupted_call_has_ended(monkeypatch):
     assert not any(late)
 
 
+def test_threads_end_with_a_call_that_is_interrupted_while_one_of_them_starts(monkeypatch):
+    """A pool of threads does not know such a one yet; as nobody else ends it, it would keep the process alive."""
+    study = make(estimators={"mean": lambda n_bins: slow_study.slow_mean}, tests={}).study
+    start, started = threading.Thread.start, []
+
+    def interrupted(thread):
+        start(thread)
+        started.append(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        on_threads(study, [all_units(study, 2)], 2, lambda found: None)
+    (thread,) = started
+    thread.join(60)
+    assert not thread.is_alive()
+
+
 @pytest.mark.parametrize("where", ["memory", "store"])
 @pytest.mark.parametrize("suffix", [".zarr", ".nc"])
 def test_what_is_handed_out_is_written_without_warnings(whole, stored, tmp_path, where, suffix):
