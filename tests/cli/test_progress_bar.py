@@ -155,10 +155,10 @@ class Pipe(io.StringIO):
 
 @pytest.mark.parametrize(("done", "said"), [(1e-9, "takes about "), (0, "takes more than ")])
 def test_long_work_of_a_command_is_announced_once_where_there_is_no_terminal(quick, monkeypatch, done, said):
-    monkeypatch.setattr(calibstat._progress, "LONG", 0.02)
     stream = Pipe()
     with ProgressBar("testing", stream) as bar:
         bar.bar.done = done
+        monkeypatch.setattr(calibstat._progress, "LONG", 0.02)
         stream.wait_until_written()
         time.sleep(0.05)
     assert re.fullmatch(rf"calibstat: testing {said}\d+ (s|min|h)\n", stream.getvalue())
