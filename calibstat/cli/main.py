@@ -9,11 +9,12 @@ import re
 import signal
 import sys
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from shlex import quote
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from calibstat import __version__
 from calibstat._files import Interrupts
@@ -58,14 +59,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt as interrupt:
             return _interrupted(interrupts.came, str(interrupt))
         except BrokenPipeError:
-            # Drop what is still buffered; otherwise Python complains when it exits.
-            with Path(os.devnull).open("w") as nowhere:
-                os.dup2(nowhere.fileno(), sys.stdout.fileno())
+            _drop_output()
             return 141
         except MemoryError as error:
             return _end_with(f"error: not enough memory: {one_line(error)}; take fewer bins, rows or redraws", 2)
         except (ValueError, TypeError, OSError, ImportError) as error:
+            if _is_of_the_output(error):
+                _drop_output()
             return _interrupted(interrupts.came) if interrupts.came else _end_with(f"error: {one_line(error)}", 2)
+
+
+def _is_of_the_output(error: Exception) -> bool:
+    """Whether the output cannot be written: it has no name, as every file has that is read or written."""
+    return isinstance(error, OSError) and bool(error.strerror) and not error.filename
+
+
+def _drop_output() -> None:
+    """Drop what is still buffered; otherwise Python complains when it exits."""
+    with suppress(OSError), Path(os.devnull).open("w") as nowhere:  # where it is held in memory, it has no number
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def _interrupted(number: int, kept: str = "") -> int:
@@ -136,6 +148,10 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise ValueError(f"{message} (see {self.prog} --help)")
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print help or the version; `argparse` would say nothing where they cannot be written."""
+        print(message, end="", file=file, flush=True)
+
 
 def build_parser(called: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
     """Build the parser of all commands; those not in `called` have a line of help, but no options."""
@@ -169,8 +185,8 @@ def one_line(error: Exception) -> str:
     'for example --labels cat,dog'
     """
     text = str(error)
-    if isinstance(error, OSError) and error.strerror:  # what has no name is the output
-        text = f"{error.filename or 'the output cannot be written'}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        text = f"{'the output cannot be written' if _is_of_the_output(error) else error.filename}: {error.strerror}"
     return " ".join(rows_from_one(in_options(text)).split()) or type(error).__name__
 
 

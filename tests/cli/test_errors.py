@@ -276,11 +276,14 @@ def test_a_reader_that_has_left_is_no_error(off):
     ("command", "said"),
     [
         (["test"], "the output cannot be written"),
+        (["--version"], "the output cannot be written"),
+        (["test", "--help"], "the output cannot be written"),
         (["calibrate", "--calibrator", "platt", "--out", "/dev/full"], "/dev/full"),
         (["test", "--lens", "top-label", "--plot", "full.png"], "full.png"),
     ],
 )
-def test_a_full_disk_is_one_line_and_leaves_no_part_of_a_file(binary, tmp_path, command, said):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_is_one_line_and_leaves_no_part_of_a_file(binary, tmp_path, command, said, unbuffered):
     """A limit on the size of files stands for a disk that fills while a file is written."""
     script = """
         import resource, signal, sys
@@ -297,6 +300,7 @@ def test_a_full_disk_is_one_line_and_leaves_no_part_of_a_file(binary, tmp_path, 
             stderr=subprocess.PIPE,
             text=True,
             cwd=tmp_path,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
         )
     last = done.stderr.splitlines()[-1]
     assert (done.returncode, last.startswith("calibstat: error: ")) == (2, True)
