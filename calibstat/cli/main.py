@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except MemoryError as error:
             return _end_with(f"error: not enough memory: {one_line(error)}; take fewer bins, rows or redraws", 2)
         except (ValueError, TypeError, OSError, ImportError) as error:
-            if _is_of_the_output(error):
+            if sys.stdout and _is_of_the_output(error):  # None where it was closed
                 _drop_output()
             return _interrupted(interrupts.came) if interrupts.came else _end_with(f"error: {one_line(error)}", 2)
 
