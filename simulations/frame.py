@@ -25,6 +25,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from calibstat import SmallCellsWarning, Sweep
+from calibstat._dask import computed
 from calibstat._files import written_whole
 from calibstat.sweeps.schedule import connected
 
@@ -152,7 +153,7 @@ def _provenance(part: Repeats) -> dict[str, str]:
 
 def _read(store: Path) -> xr.Dataset:
     if store.suffix == ".zarr":
-        return xr.open_zarr(store).load()
+        return computed(xr.open_zarr(store).load)
     with xr.open_dataset(store, engine="scipy") as found:
         return found.load()
 
@@ -192,12 +193,15 @@ class Study(ABC):
         folder.mkdir(parents=True, exist_ok=True)
         stores = {name: folder / _file_of(name, part) for name, part in parts.items()}
         # What is there comes first: if it is of another design, it is refused, and a finished study stays finished.
-        kept = {name: part.run(client, stores[name]).load() for name, part in parts.items() if stores[name].exists()}
+        kept = {
+            name: computed(part.run(client, stores[name]).load) for name, part in parts.items() if stores[name].exists()
+        }
         if len(kept) < len(parts):
             with suppress(FileNotFoundError):
                 _text_in(folder).unlink()
         found = {
-            name: kept[name] if name in kept else part.run(client, stores[name]).load() for name, part in parts.items()
+            name: kept[name] if name in kept else computed(part.run(client, stores[name]).load)
+            for name, part in parts.items()
         }
         with written_whole(_options_in(folder)) as place:
             made_with = {"options": self._options(), "parts": [store.name for store in stores.values()]}

@@ -40,6 +40,7 @@ JUDGED = DRAWN | {"inference"}
 WORLDS = JUDGED | {"generators", "calibrators"}
 LAYERS = {
     "__init__": {"_lazy", "_names"},
+    "_dask": set(),
     "_dataclass": set(),
     "_lazy": set(),
     "_names": set(),
@@ -65,9 +66,9 @@ LAYERS = {
     "generators": MEASURED | {"calibrators"},
     "calibrators": BELOW | {"data", "binnings"},
     "displays": JUDGED | {"planning", "interpretability"},
-    "ledgers": {"_dataclass", "_files", "_progress", "_text", "data", "lenses"},
+    "ledgers": {"_dask", "_dataclass", "_files", "_progress", "_text", "data", "lenses"},
     "reports": WORLDS | {"references", "displays", "comparisons", "planning", "auditing"},
-    "sweeps": WORLDS,
+    "sweeps": WORLDS | {"_dask"},
     "references": {"_dataclass", "inference"},
     "comparisons": WORLDS,
     "planning": WORLDS,
@@ -104,7 +105,7 @@ where_by_protocol = at_once(BY_PROTOCOL)
 # One door for each heavy library: the files that may import it, by the beginning of their path.
 DOORS = {
     "matplotlib": ("displays/",),
-    "dask": ("sweeps/", "ledgers/collect.py"),
+    "dask": ("_dask.py", "sweeps/", "ledgers/collect.py"),
     "duckdb": ("ledgers/batches.py",),
     "sqlglot": ("ledgers/sql.py",),
     "distributed": ("sweeps/",),
@@ -148,6 +149,7 @@ INSIDE = {
     ("ledgers/batches.py", "duckdb"),
     ("ledgers/batches.py", "pyarrow"),
     ("ledgers/batches.py", "pyarrow.dataset"),
+    ("ledgers/collect.py", "calibstat._dask"),
     ("ledgers/collect.py", "dask.base"),
     ("ledgers/collect.py", "dask.delayed"),
     ("ledgers/files.py", "pandas"),

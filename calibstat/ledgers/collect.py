@@ -97,6 +97,8 @@ def _on_workers(
     from dask.base import compute
     from dask.delayed import delayed
 
+    from calibstat._dask import computed
+
     chosen = choose(list(frame.columns), "the frame")
     parts = frame[chosen.names].to_delayed()
 
@@ -110,12 +112,12 @@ def _on_workers(
     for place, part in enumerate(parts):
         if known is not None:
             break
-        found = count(part.compute(), place, None)
+        found = count(computed(part.compute), place, None)
         known = None if found is None else found[1]
     waiting = [delayed(count)(part, place, known) for place, part in enumerate(parts)]
     while len(waiting) > 1:
         waiting = [delayed(_together)(*waiting[k : k + 2]) for k in range(0, len(waiting), 2)]
-    (found,) = compute(*waiting)  # type: ignore[no-untyped-call]
+    (found,) = computed(partial(compute, *waiting))
     return added_up([] if found is None else [found[0]])
 
 

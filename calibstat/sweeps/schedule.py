@@ -19,10 +19,10 @@ from typing import Any, TypeAlias
 import dask
 import distributed
 import numpy as np
-from dask.system import CPU_COUNT
 from dask.utils import parse_timedelta
 from distributed import Client
 
+from calibstat._dask import threads_that_end
 from calibstat._dataclass import dataclass
 from calibstat._warn import warn
 from calibstat.data.parameters import at_least_one
@@ -53,16 +53,11 @@ def on_threads(study: Study, bundles: Sequence[Sequence[Unit]], block: int, take
                 take(found)
 
     tasks = [_dask.delayed(partial(copy_context().run, run, bundle), pure=False)() for bundle in bundles]
-    given = _dask.config.get("pool", None)
-    # Dask never ends a pool of its own: a thread that Ctrl-C has met when it started would keep the process alive.
-    pool = given or ThreadPoolExecutor(_dask.config.get("num_workers", None) or CPU_COUNT)
     try:
-        with one_blas_thread:
+        with threads_that_end() as pool, one_blas_thread:
             _dask.compute(*tasks, scheduler="threads", pool=pool, optimize_graph=False)
     finally:
         ended.set()
-        if given is None:
-            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def on_cluster(client: Any, study: Study, bundles: Sequence[Sequence[Unit]], block: int, take: Take) -> None:

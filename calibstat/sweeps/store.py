@@ -23,6 +23,7 @@ import numpy as np
 import zarr
 from numcodecs import CRC32, Blosc
 
+from calibstat._dask import computed
 from calibstat._files import alone
 from calibstat._text import counted
 from calibstat.binnings.base import Binning
@@ -117,11 +118,12 @@ def in_zarr(study: Study, path: Path, block: Callable[[], int]) -> Iterator[Bloc
 
 
 def lazily(path: Path) -> xr.Dataset:
-    """Open a store; numbers are read when they are used."""
+    """Open a store; estimates, intervals and p-values are read when they are used, and all else now."""
     import xarray as xr
 
-    # Without the codecs of the store, which other formats do not know.
-    return of_any_length(xr.open_zarr(path).drop_encoding())
+    dataset = xr.open_zarr(path).drop_encoding()  # the codecs of the store, which other formats do not know
+    small = dataset.drop_vars(_PIECES, errors="ignore")
+    return of_any_length(dataset.assign(computed(small.load).data_vars))
 
 
 def of_any_length(dataset: xr.Dataset) -> xr.Dataset:

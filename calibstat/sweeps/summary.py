@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibstat._dask import computed
 from calibstat.data.parameters import LEVEL, check_share
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.sweeps.store import DONE, FAILED
@@ -92,11 +93,16 @@ def summarise(result: xr.Dataset, level: float = LEVEL) -> xr.Dataset:
 
 
 def _in_few_pieces(result: xr.Dataset) -> xr.Dataset:
-    """Join the blocks of a store into pieces that fit into memory, so that every step is not taken for each block."""
+    """Join the blocks of a store into pieces that fit into memory, so that every step is not taken for each block.
+
+    What a store says about its blocks is read.
+    """
     joined: dict[str, Any] = {"repeat": "auto", "block": -1}
     if all(each.chunks is None for each in result.variables.values()):
         return result
-    return result.chunk({name: joined[name] for name in joined if name in result.dims})
+    found = result.chunk({name: joined[name] for name in joined if name in result.dims})
+    told = [name for name in ("status", "error") if name in found]
+    return found.assign(computed(found[told].load).data_vars)
 
 
 def _of_estimates(estimate: Any, truth: Any, truth_error: Any) -> dict[str, Any]:
@@ -140,7 +146,7 @@ def _share_and_error(hits: Any) -> tuple[Any, Any]:
 
 def _described(result: xr.Dataset, found: dict[str, Any], level: float) -> xr.Dataset:
     kept = {name: result[name] for name in ("truth", "truth_error", "limit", "miscalibration") if name in result}
-    summary = result[[]].drop_dims(["repeat", "block"], errors="ignore").assign({**kept, **found}).compute()
+    summary = computed(result[[]].drop_dims(["repeat", "block"], errors="ignore").assign({**kept, **found}).compute)
     for name, text in _LONG_NAMES_OF_MEASURES.items():
         if name in found:
             summary[name].attrs = {"long_name": text}

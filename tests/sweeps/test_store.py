@@ -10,6 +10,7 @@ import time
 import warnings
 import zlib
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -277,19 +278,26 @@ def test_nothing_is_written_once_an_interrupted_call_has_ended(monkeypatch):
     assert not any(late)
 
 
-def test_threads_end_with_a_call_that_is_interrupted_while_one_of_them_starts(monkeypatch):
+@pytest.mark.parametrize("what", ["compute", "open", "summarise"])
+def test_threads_end_with_a_call_that_is_interrupted_while_one_of_them_starts(stored, monkeypatch, what):
     """A pool of threads does not know such a one yet; as nobody else ends it, it would keep the process alive."""
     study = make(estimators={"mean": lambda n_bins: slow_study.slow_mean}, tests={}).study
-    start, started = threading.Thread.start, []
+    found, start, started = read(stored), threading.Thread.start, []
+    calls = {
+        "compute": partial(on_threads, study, [all_units(study, 2)], 2, lambda found: None),
+        "open": partial(read, stored),
+        "summarise": partial(cs.summarise, found),
+    }
 
     def interrupted(thread):
         start(thread)
-        started.append(thread)
-        raise KeyboardInterrupt
+        if threading.current_thread() is threading.main_thread():  # Zarr has threads that start others
+            started.append(thread)
+            raise KeyboardInterrupt
 
     monkeypatch.setattr(threading.Thread, "start", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        on_threads(study, [all_units(study, 2)], 2, lambda found: None)
+        calls[what]()
     (thread,) = started
     thread.join(60)
     assert not thread.is_alive()
