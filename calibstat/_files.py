@@ -94,20 +94,27 @@ def _new_beside(target: Path, mode: int | None) -> Iterator[Path]:
     if mode is not None:
         with suppress(FileNotFoundError):  # removed meanwhile
             os.close(os.open(target, os.O_WRONLY))  # raises the reason why it may not be written
-    while True:
-        place = target.with_name(f"{_UNFINISHED}{secrets.token_hex(8)}{target.suffix}")
-        try:
-            allowed = 0o666 if mode is None else mode | stat.S_IWUSR
-            handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, allowed)
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, str(target)) from None
-        if _locked(handle):
-            break
+    allowed = 0o666 if mode is None else mode | stat.S_IWUSR
+    place, handle = None, -1
     try:
+        while handle < 0:
+            place = target.with_name(f"{_UNFINISHED}{secrets.token_hex(8)}{target.suffix}")
+            try:  # Ctrl-C may come as soon as the file is there, before its number is known
+                handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, allowed)
+            except OSError as error:
+                place = None
+                raise OSError(error.errno, error.strerror, str(target)) from None
+            if sys.platform == "win32":  # where a file that is open can be neither moved nor removed
+                os.close(handle)
+            elif not _locked(handle):
+                handle, lost = -1, handle
+                os.close(lost)
+        assert place is not None
         yield place
     finally:
-        place.unlink(missing_ok=True)
-        if sys.platform != "win32":
+        if place is not None:
+            place.unlink(missing_ok=True)
+        if handle >= 0 and sys.platform != "win32":
             os.close(handle)
 
 
@@ -115,19 +122,10 @@ _UNFINISHED = ".calibstat-"
 
 
 def _locked(handle: int) -> bool:
-    """Lock a new file; False if another process was faster, and has taken it away as one that was left.
-
-    On Windows a file that is open can be neither moved nor removed: it is closed.
-    """
-    if sys.platform == "win32":
-        os.close(handle)
-        return True
+    """Lock a new file; False if another process was faster, and has taken it away as one that was left."""
     with suppress(OSError):
         fcntl.flock(handle, fcntl.LOCK_EX)
-    if os.fstat(handle).st_nlink:
-        return True
-    os.close(handle)
-    return False
+    return bool(os.fstat(handle).st_nlink)
 
 
 def _clear_what_was_left(folder: Path) -> None:
@@ -206,10 +204,15 @@ class Interrupts:
         if threading.current_thread() is threading.main_thread():
             for number, usual in self.usual.items():
                 if signal.getsignal(number) is usual:
-                    self.before[number] = signal.signal(number, self._take)
+                    self.before[number] = usual  # known before the first one can come
+                    signal.signal(number, self._take)
         return self
 
     def __exit__(self, *raised: object) -> None:
+        self.no_more()
+
+    def no_more(self) -> None:
+        """Give signals back to those who heard them before; again, if this was interrupted itself."""
         for number, handler in self.before.items():
             signal.signal(number, handler)
 

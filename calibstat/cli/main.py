@@ -53,20 +53,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     # A terminal shows a question mark for what it cannot show.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    with Interrupts(signal.SIGTERM) as interrupts:
-        try:
-            return _run(sys.argv[1:] if argv is None else argv)
-        except KeyboardInterrupt as interrupt:
-            return _interrupted(interrupts.came, str(interrupt))
-        except BrokenPipeError:
+    interrupts = Interrupts(signal.SIGTERM)
+    try:
+        with interrupts:  # a signal may come where this begins or ends too
+            return _code(sys.argv[1:] if argv is None else argv, interrupts)
+    except KeyboardInterrupt as interrupt:
+        interrupts.no_more()
+        return _interrupted(interrupts.came, str(interrupt))
+
+
+def _code(argv: Sequence[str], interrupts: Interrupts) -> int:
+    """Run the command line, say what is wrong, and return the exit code."""
+    try:
+        return _run(argv)
+    except BrokenPipeError:
+        _drop_output()
+        return 141
+    except MemoryError as error:
+        return _end_with(f"error: not enough memory: {one_line(error)}; take fewer bins, rows or redraws", 2)
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        if sys.stdout and _is_of_the_output(error):  # None where it was closed
             _drop_output()
-            return 141
-        except MemoryError as error:
-            return _end_with(f"error: not enough memory: {one_line(error)}; take fewer bins, rows or redraws", 2)
-        except (ValueError, TypeError, OSError, ImportError) as error:
-            if sys.stdout and _is_of_the_output(error):  # None where it was closed
-                _drop_output()
-            return _interrupted(interrupts.came) if interrupts.came else _end_with(f"error: {one_line(error)}", 2)
+        return _interrupted(interrupts.came) if interrupts.came else _end_with(f"error: {one_line(error)}", 2)
 
 
 def _is_of_the_output(error: Exception) -> bool:

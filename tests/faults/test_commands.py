@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 import calibstat as cs
+from calibstat._files import Interrupts
 from calibstat.cli.main import main
 from calibstat.sweeps.store import read
 from faults import victims
@@ -76,6 +77,27 @@ def test_sigterm_is_called_by_its_name(capsys, monkeypatch):
     assert main(["estimators"]) == 143
     assert capsys.readouterr().err == "calibstat: terminated\n"
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize("moment", ["__enter__", "no_more"])
+def test_a_signal_that_comes_where_a_command_begins_or_ends_is_told(capsys, monkeypatch, moment):
+    before, coming = [signal.getsignal(each) for each in CODES], iter([signal.SIGTERM])
+    begin, end = Interrupts.__enter__, Interrupts.no_more
+
+    def begun(interrupts):
+        begin(interrupts)
+        for number in coming:
+            signal.raise_signal(number)
+
+    def ended(interrupts):
+        for number in coming:
+            signal.raise_signal(number)
+        end(interrupts)
+
+    monkeypatch.setattr(Interrupts, moment, begun if moment == "__enter__" else ended)
+    assert main(["estimators"]) == 143
+    assert capsys.readouterr().err == "calibstat: terminated\n"
+    assert [signal.getsignal(each) for each in CODES] == before
 
 
 def test_a_second_sigterm_ends_a_command_at_once(tmp_path, monkeypatch):

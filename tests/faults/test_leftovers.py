@@ -22,6 +22,20 @@ def unfinished(folder):
     return sorted(folder.glob(".calibstat-*"))
 
 
+def test_nothing_is_left_where_a_write_is_interrupted_as_soon_as_its_file_is_there(tmp_path, monkeypatch):
+    make = os.open
+
+    def interrupted(*asked):
+        os.close(make(*asked))
+        assert unfinished(tmp_path)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("calibstat._files.os.open", interrupted)
+    with pytest.raises(KeyboardInterrupt), written_whole(tmp_path / "x.csv"):
+        pass
+    assert not [*tmp_path.iterdir()]
+
+
 @pytest.fixture
 def writer(tmp_path):
     """Return a process that has written half of a file."""
