@@ -97,12 +97,11 @@ def _in_few_pieces(result: xr.Dataset) -> xr.Dataset:
 
     What a store says about its blocks is read.
     """
-    joined: dict[str, Any] = {"repeat": "auto", "block": -1}
     if all(each.chunks is None for each in result.variables.values()):
         return result
-    found = result.chunk({name: joined[name] for name in joined if name in result.dims})
-    told = [name for name in ("status", "error") if name in found]
-    return found.assign(computed(found[told].load).data_vars)
+    told = [name for name in ("status", "error") if name in result]
+    joined = result.drop_vars(told).chunk({"repeat": "auto"} if "repeat" in result.dims else {})
+    return joined.assign(computed(result[told].compute).data_vars)
 
 
 def _of_estimates(estimate: Any, truth: Any, truth_error: Any) -> dict[str, Any]:
